@@ -1,0 +1,109 @@
+//===- ModelFile.h - a model as its file gives it -------------------------===//
+//
+// GGUF and safetensors readers both produce a ModelFile: metadata with types, and tensors whose
+// bytes lie in a read-only mapping. Nothing is interpreted here; the circuit decides what a key or
+// a tensor means.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Diagnostics/Diagnostic.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace writ {
+
+/// One storage type of the GGUF format. Rows are made of blocks; a row whose element count no block
+/// divides does not exist.
+struct StorageType {
+  const char *name;        ///< as GGUF and MLIR write it: "q4_1", "f16", "bf16"
+  uint32_t ggufId;         ///< ggml_type
+  uint32_t blockElements;  ///< elements of one block; 1 for scalars
+  uint32_t blockBytes;     ///< bytes of one block
+};
+
+/// Every storage type of the format, by GGUF id order. Removed ids are absent.
+std::span<const StorageType> storageTypes();
+const StorageType *findStorageType(std::string_view name);
+const StorageType *findStorageType(uint32_t ggufId);
+
+/// A metadata value. Arrays are homogeneous, as in GGUF.
+struct MetadataValue {
+  using Array = std::variant<std::vector<bool>, std::vector<int64_t>, std::vector<uint64_t>,
+                             std::vector<double>, std::vector<std::string>>;
+  std::variant<bool, int64_t, uint64_t, double, std::string, Array> value;
+  std::string type;    ///< "u32", "f32", "string", "array<string>" …
+  uint64_t offset = 0; ///< byte offset of the value in the file
+
+  std::optional<int64_t> asInteger() const; ///< any integer type that fits
+  std::optional<double> asNumber() const;   ///< any numeric type
+  const std::string *asString() const;
+  std::optional<bool> asBool() const;
+  const std::vector<std::string> *asStrings() const;
+  std::optional<std::vector<int64_t>> asIntegers() const;
+  std::optional<std::vector<double>> asNumbers() const;
+};
+
+struct MetadataEntry {
+  std::string key;
+  MetadataValue value;
+};
+
+/// One tensor. `shape` is outermost first ([rows, columns], so the last one is contiguous), the
+/// reverse of GGUF's own order.
+struct TensorInfo {
+  std::string name;
+  const StorageType *storage = nullptr;
+  std::vector<int64_t> shape;
+  uint64_t fileOffset = 0; ///< of the first byte, in the file
+  uint64_t bytes = 0;
+};
+
+/// An open model file. The mapping lives as long as the object.
+class ModelFile {
+public:
+  virtual ~ModelFile() = default;
+
+  const std::string &path() const { return filePath; }
+  const std::string &format() const { return fileFormat; } ///< "gguf-v3", "safetensors"
+  const std::vector<MetadataEntry> &metadata() const { return entries; }
+  const std::vector<TensorInfo> &tensors() const { return infos; } ///< in file order
+  const MetadataValue *find(std::string_view key) const;
+  const TensorInfo *findTensor(std::string_view name) const;
+  /// The tensor's bytes in the mapping.
+  virtual std::span<const std::byte> bytes(const TensorInfo &tensor) const = 0;
+  /// SHA-256 of the whole file.
+  virtual std::string sha256() const = 0;
+
+protected:
+  std::string filePath, fileFormat;
+  std::vector<MetadataEntry> entries;
+  std::vector<TensorInfo> infos;
+};
+
+/// Opens a GGUF (v2, v3; little-endian) or a .safetensors file, by its content. Every bound is
+/// checked before memory is asked for; an error names the byte offset and the field (E020 …).
+std::unique_ptr<ModelFile> openModelFile(const std::string &path);
+
+/// One tensor to be written to a safetensors file.
+struct SafetensorsItem {
+  std::string name;
+  std::string dtype; ///< a safetensors type: "F32", "F64", "U8" …
+  std::vector<int64_t> shape;
+  std::span<const std::byte> bytes;
+};
+/// Writes items in the order given, each aligned to `alignment` bytes (the gaps are covered by the
+/// header's own padding and by zero bytes counted to "__pad<i>" U8 tensors, as the format leaves no
+/// holes). The file appears whole or not at all (temporary name, fsync, rename).
+void writeSafetensors(const std::string &path, std::span<const SafetensorsItem> items,
+                      const std::vector<std::pair<std::string, std::string>> &metadata,
+                      size_t alignment = 64);
+
+} // namespace writ

@@ -1,0 +1,89 @@
+//===- Json.h - JSON values that know where they stand --------------------===//
+//
+// nlohmann/json keeps no positions and drops duplicate keys, so the document is read by its SAX
+// interface over a counting iterator: each value and each key carries line and column, and a
+// duplicate key is an error (E011).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Diagnostics/Diagnostic.h"
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace writ {
+
+/// One JSON value with its position. Members keep the order of the file.
+class Json {
+public:
+  enum class Kind { null, boolean, integer, number, string, array, object };
+  struct Member;
+
+  Json() = default;
+
+  Kind kind() const { return valueKind; }
+  bool isNull() const { return valueKind == Kind::null; }
+  bool isString() const { return valueKind == Kind::string; }
+  bool isObject() const { return valueKind == Kind::object; }
+  bool isArray() const { return valueKind == Kind::array; }
+  bool isInteger() const { return valueKind == Kind::integer; }
+  bool isNumber() const { return valueKind == Kind::integer || valueKind == Kind::number; }
+
+  /// The typed accessors throw E013 ("expected string, got integer 3") at this value's position.
+  const std::string &asString() const;
+  int64_t asInteger() const;
+  double asNumber() const; ///< integers convert
+  bool asBool() const;
+  const std::vector<Json> &elements() const;
+  const std::vector<Member> &members() const;
+
+  /// The member `key` of an object, or null where it is absent.
+  const Json *find(std::string_view key) const;
+  /// The member `key`; throws E012 ("missing field 'key'") at this object's position.
+  const Json &at(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+
+  const Location &location() const { return where; }
+
+  /// The value without positions, for libraries that take nlohmann's type.
+  nlohmann::json plain() const;
+
+private:
+  friend class JsonBuilder;
+  Kind valueKind = Kind::null;
+  bool boolean = false;
+  int64_t integer = 0;
+  double number = 0;
+  std::string string;
+  std::vector<Json> array;
+  std::vector<Member> object;
+  Location where;
+};
+
+struct Json::Member {
+  std::string key;
+  Location keyLocation;
+  Json value;
+};
+
+/// Reads one JSON document. `file` is the name that diagnostics print. Errors: E010 (syntax, with
+/// position), E011 (duplicate key, with a note at the first one). Depth is limited to 128.
+Json parseJson(std::string_view text, const std::string &file);
+/// Reads a file; E001 where it cannot be read (with the system's reason).
+Json readJsonFile(const std::string &path);
+
+/// Checks `document` against the JSON Schema in `schema` (valijson). Every violation becomes a
+/// diagnostic at the offending value or key: E014 unknown field (with the nearest known names),
+/// E012 missing field, E015 any other rule of the schema.
+void checkSchema(const Json &document, const Json &schema);
+
+/// RFC 8785 text of a value: keys sorted by UTF-16 code units, no white space, numbers as
+/// ECMAScript prints them.
+std::string canonicalJson(const nlohmann::json &value);
+
+} // namespace writ
