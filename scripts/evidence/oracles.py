@@ -1,0 +1,133 @@
+"""Where models and oracles lie, and how the live llama.cpp oracle is asked.
+
+Shared by the scripts of this folder. Nothing here knows a model: names, files and digests come
+from scripts/models.json.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ORACLE_RELEASE = "llama-cpp-python 0.3.36"
+ORACLE_SETTINGS = {
+    "threads": 2,
+    "n_batch": 512,
+    "n_ubatch": 512,
+    "flash_attention": False,
+    "kv": "f16",
+}
+
+
+class Unresolved(Exception):
+    """A thing that the comparison needs is absent: no verdict, neither pass nor failure."""
+
+
+def cache_dir():
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "writ"
+
+
+def known_models():
+    return json.loads((ROOT / "scripts" / "models.json").read_text())
+
+
+def sha256_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class Model:
+    """A fetched model: the file users run, and its F32 copy for the oracle."""
+
+    def __init__(self, name):
+        models = known_models()
+        if name not in models:
+            raise SystemExit(f"error: unknown model '{name}'; known are {', '.join(models)}")
+        self.name = name
+        self.definition = models[name]
+        self.path = cache_dir() / "models" / self.definition["file"]
+        self.f32_path = cache_dir() / "models" / self.definition["f32_file"]
+
+    def check(self):
+        """The digest of the model's file, after it is known to be the declared one."""
+        if not self.path.exists():
+            raise Unresolved(f"the model is absent; run scripts/fetch-model {self.name}")
+        digest = sha256_of(self.path)
+        if digest != self.definition["sha256"]:
+            raise SystemExit(
+                f"error: {self.path.name} has sha256 {digest}, expected {self.definition['sha256']}"
+            )
+        return digest
+
+    def check_f32(self):
+        if not self.f32_path.exists():
+            raise Unresolved("the F32 copy is absent; run scripts/setup-oracles")
+
+
+class LlamaOracle:
+    """The program of tests/oracles/llama_oracle.cpp, built by scripts/setup-oracles."""
+
+    def __init__(self):
+        self.program = cache_dir() / "llama.cpp-0.3.36" / "bin" / "llama-oracle"
+        if not self.program.exists():
+            raise Unresolved("the llama.cpp oracle is not built; run scripts/setup-oracles")
+
+    def _run(self, *arguments, text=None):
+        command = [str(self.program), *map(str, arguments)]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"error: {' '.join(command)} failed: {done.stderr.strip()}")
+        return done.stdout
+
+    def version(self):
+        return f"{ORACLE_RELEASE}, {self._run('version').strip()}"
+
+    def tokenize(self, model, texts):
+        answers = json.loads(self._run("tokenize", model, text=json.dumps(texts)))
+        if [answer["text"] for answer in answers] != texts:
+            raise SystemExit("error: the oracle answered about other texts than it was asked")
+        return [answer["ids"] for answer in answers]
+
+    def logits(self, model, ids_file, out_file):
+        self._run(
+            "logits", model, ids_file, out_file,
+            "--threads", ORACLE_SETTINGS["threads"], "--ubatch", ORACLE_SETTINGS["n_ubatch"],
+        )  # fmt: skip
+
+    def greedy(self, model, ids_file, count):
+        return json.loads(
+            self._run(
+                "greedy", model, ids_file, count,
+                "--threads", ORACLE_SETTINGS["threads"], "--ubatch", ORACLE_SETTINGS["n_ubatch"],
+            )
+        )  # fmt: skip
+
+
+def machine():
+    """The processor and system: llama.cpp's bits depend on them."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return {"processor": name, "cores": os.cpu_count(), "system": platform.system(),
+            "architecture": platform.machine()}  # fmt: skip
+
+
+def write_json(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=True) + "\n")
+
+
+def text_files():
+    return sorted((ROOT / "tests" / "data" / "texts").glob("*.txt"))
