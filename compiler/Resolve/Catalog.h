@@ -1,0 +1,117 @@
+//===- Catalog.h - contracts, profiles, kernel maps and circuits on disk --===//
+//
+// The catalog is everything that the compiler may resolve to: it reads the data folders, checks each
+// file against its JSON Schema, and finds faults that no circuit is needed for (an unknown word, a
+// loose id, two maps that overlap, a map whose functions do not exist).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Support/Json.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace writ {
+
+/// What an op family consists of, from vocabulary.json ("families"). Order is that of the file.
+struct OperandRule {
+  std::string name;
+  std::string kind; ///< "input", "weight", "output", "state"
+  bool optional = false;
+};
+struct Family {
+  std::string name;
+  std::vector<OperandRule> operands;
+  std::vector<std::string> dimensions;
+  std::vector<std::string> attributes; ///< string-valued; take part in matching
+  std::vector<std::string> numbers;    ///< numeric parameters; passed on, never matched
+  std::vector<std::string> phases;     ///< phases in which the family can run
+};
+
+struct Contract {
+  std::string id;
+  std::string family;
+  std::map<std::string, std::string> storage; ///< per operand
+  Json json;
+  std::string digest; ///< SHA-256 of the canonical JSON
+};
+
+/// One rule of a profile: a requirement of `op` whose operand storages and attributes equal `match`
+/// has `contract`. Exactly one rule fits a requirement.
+struct ProfileRule {
+  std::string op;
+  std::map<std::string, std::string> match;
+  std::string contract;
+  Location location;
+};
+struct Profile {
+  std::string id;
+  std::vector<ProfileRule> rules;
+  Json json;
+  std::string digest;
+};
+
+struct DimensionRange {
+  int64_t min = 1;
+  std::optional<int64_t> max;
+  int64_t multipleOf = 1;
+};
+struct MapOperand {
+  std::string storage;
+  std::string layout; ///< of weights; empty otherwise
+  bool optional = false;
+};
+struct MapArgument {
+  std::string name, type, bind;
+};
+struct KernelMap {
+  std::string id, op, target;
+  std::vector<std::string> contracts, phases;
+  std::map<std::string, MapOperand> operands;
+  std::map<std::string, std::vector<std::string>> attributes;
+  std::map<std::string, DimensionRange> dimensions;
+  std::string contractOracle, production, threaded;
+  std::vector<std::string> isa;
+  std::string threadingRuntime, partition;
+  std::vector<std::string> partitions;
+  std::vector<std::string> extent; ///< product of these dimensions is split
+  int64_t grain = 1;
+  bool schedulingAltersOrder = false;
+  std::vector<MapArgument> arguments;
+  Json json;
+  std::string digest;
+};
+
+struct CatalogPaths {
+  std::string contracts;  ///< folder of vocabulary.json, schema/, profiles/, evidence/
+  std::string kernelMaps;
+  std::string circuits;
+};
+
+class Catalog {
+public:
+  /// Reads and checks everything; throws Error with every diagnostic found.
+  static Catalog load(const CatalogPaths &paths);
+
+  const std::map<std::string, Family> &families() const { return familyTable; }
+  const std::map<std::string, Contract> &contracts() const { return contractTable; }
+  const std::map<std::string, Profile> &profiles() const { return profileTable; }
+  const std::map<std::string, KernelMap> &kernelMaps() const { return mapTable; }
+  const std::map<std::string, Json> &circuits() const { return circuitTable; }
+  const CatalogPaths &paths() const { return folders; }
+  const Json &vocabulary() const { return vocabularyJson; }
+
+private:
+  CatalogPaths folders;
+  std::map<std::string, Family> familyTable;
+  std::map<std::string, Contract> contractTable;
+  std::map<std::string, Profile> profileTable;
+  std::map<std::string, KernelMap> mapTable;
+  std::map<std::string, Json> circuitTable;
+  Json vocabularyJson;
+};
+
+} // namespace writ
