@@ -4,14 +4,18 @@ Shared by the scripts of this folder. Nothing here knows a model: names, files a
 from scripts/models.json.
 """
 
-import hashlib
 import json
 import os
 import pathlib
 import platform
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from models import cache_dir, known_models, sha256_of  # noqa: E402
+
 ORACLE_RELEASE = "llama-cpp-python 0.3.36"
 ORACLE_SETTINGS = {
     "threads": 2,
@@ -24,23 +28,6 @@ ORACLE_SETTINGS = {
 
 class Unresolved(Exception):
     """A thing that the comparison needs is absent: no verdict, neither pass nor failure."""
-
-
-def cache_dir():
-    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(base) / "writ"
-
-
-def known_models():
-    return json.loads((ROOT / "scripts" / "models.json").read_text())
-
-
-def sha256_of(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 class Model:
