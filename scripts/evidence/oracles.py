@@ -5,9 +5,11 @@ from scripts/models.json.
 """
 
 import json
+import math
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 
@@ -24,6 +26,8 @@ ORACLE_SETTINGS = {
     "flash_attention": False,
     "kv": "f16",
 }
+GREEDY_PROMPT = 32  # ids of a text that the greedy continuation is given
+GREEDY_TOKENS = 40  # ids that it goes on for
 
 
 class Unresolved(Exception):
@@ -111,9 +115,26 @@ def machine():
             "architecture": platform.machine()}  # fmt: skip
 
 
+def _finite(value):
+    """JSON has no NaN and no infinity: they are written as text."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def write_json(path, value):
+    """Indented, but with each array of integers on one line."""
+    text = json.dumps(_finite(value), indent=1, allow_nan=False)
+    text = re.sub(r"\[[\d\s,]+\]", lambda array: " ".join(array[0].split()), text)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=True) + "\n")
+    path.write_text(text + "\n")
+
+
+def read_text(path):
+    """The bytes as they are: Python's text mode would change line ends."""
+    return path.read_bytes().decode("utf-8")
 
 
 def text_files():

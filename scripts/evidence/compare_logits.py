@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Compares a model's logits with the live oracle's, and records how far they lie apart.
+
+usage: compare_logits.py MODEL [--writ build/bin/writ] [--out-json F] [--out-markdown F]
+
+llama.cpp on the F32 copy of the model is the oracle of what the model means: it rounds no
+activation. Each text of tests/data/texts is scored, teacher-forced, by `writ score` under the
+profiles f32 and portable, and by llama.cpp on the quantized file, which shows what 8-bit
+activations cost an engine that is trusted. Bounds:
+
+  meaning-nmse           f32: the NMSE of each text, and over all, is below 2e-6
+  meaning-flips          f32: no row's largest logit is another one where the oracle's top-2 gap
+                         exceeds twice the row's largest difference; no logit is not finite
+  accuracy-nmse          portable: the NMSE over all texts is at most 1.1 × llama.cpp's on the
+                         quantized file
+  accuracy-perplexity    f32 and portable: within 1% of the oracle's on each text of 2,000 tokens
+  record                 what `writ score` says of itself (ids, rows, digests, perplexity) is so
+
+NMSE = Σ(a - b)² / Σb² over all logits, in binary64; a figure that is NaN keeps no bound. The first
+differing greedy token is read off teacher-forced logits over the oracle's own continuation, which
+is the same thing: up to the first difference both have read the same ids.
+
+exit status: 0 all bounds kept, 1 a bound failed, 3 unresolved (something needed is absent)
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import evidence_report
+import numerics
+from oracles import (
+    GREEDY_PROMPT,
+    GREEDY_TOKENS,
+    ORACLE_SETTINGS,
+    ROOT,
+    LlamaOracle,
+    Model,
+    Unresolved,
+    machine,
+    read_text,
+    sha256_of,
+    text_files,
+    write_json,
+)
+
+PROFILES = ("f32", "portable")
+MEANING_NMSE = 2e-6
+ACCURACY_RATIO = 1.1
+PERPLEXITY_RELATIVE = 0.01
+PERPLEXITY_TOKENS = 2000
+SELF_PERPLEXITY_RELATIVE = 1e-4  # the figure that writ gives against the one from its logits
+
+
+class Writ:
+    """The program under test."""
+
+    def __init__(self, program, model):
+        if not os.access(program, os.X_OK):
+            raise Unresolved(f"{program} is absent; run make build")
+        self.program, self.model = program, model
+
+    def version(self):
+        done = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    def score(self, profile, ids_file, out):
+        """The JSON that `writ score` prints; its logits are in `out`."""
+        command = [str(self.program), "score", str(self.model), "--profile", profile,
+                   "--ids", str(ids_file), "--json", "--logits", str(out)]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"error: {' '.join(command)} failed: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+
+def logits_digest(logits):
+    """SHA-256 of all logits, f32 little-endian, row by row, NaN as 0x7fc00000."""
+    digest = hashlib.sha256()
+    for first in range(0, len(logits), numerics.ROWS_AT_ONCE):
+        rows = np.array(logits[first : first + numerics.ROWS_AT_ONCE], "<f4")
+        bits = rows.view("<u4")
+        bits[np.isnan(rows)] = 0x7FC00000
+        digest.update(bits.tobytes())
+    return digest.hexdigest()
+
+
+def false_claims(said, logits, ids, model_sha256, perplexity):
+    """What `writ score` says of itself and is not so."""
+    claims = {
+        "model_sha256": (said.get("model_sha256"), model_sha256),
+        "ids": (said.get("ids"), ids),
+        "rows": (said.get("rows"), len(ids)),
+        "vocab": (said.get("vocab"), logits.shape[1]),
+        "logits_sha256": (said.get("logits_sha256"), logits_digest(logits)),
+    }
+    wrong = [f"{name} is {is_!r:.90}, expected {want!r:.90}"
+             for name, (is_, want) in claims.items() if is_ != want]  # fmt: skip
+    ratio = (said.get("perplexity") or float("nan")) / perplexity
+    if not abs(ratio - 1) <= SELF_PERPLEXITY_RELATIVE:
+        wrong.append(f"perplexity is {said.get('perplexity')}, its logits give {perplexity}")
+    return wrong
+
+
+class Comparison:
+    """One model against its oracle, text by text."""
+
+    def __init__(self, model, oracle, writ, model_sha256, folder):
+        self.model, self.oracle, self.writ, self.model_sha256 = model, oracle, writ, model_sha256
+        self.ids_file = pathlib.Path(folder, "ids.json")
+        self.oracle_file = pathlib.Path(folder, "oracle.safetensors")
+        self.other_file = pathlib.Path(folder, "other.safetensors")
+        self.totals = {name: numerics.Difference() for name in (*PROFILES, "quantized")}
+        self.false_claims = []
+
+    def _oracle_logits(self, file, out):
+        self.oracle.logits(file, self.ids_file, out)
+        return numerics.read_safetensors(out)["logits"]
+
+    def _against(self, name, logits, oracle_logits, ids):
+        difference = numerics.compare(logits, oracle_logits)
+        self.totals[name] += difference
+        return {
+            "nmse": difference.nmse,
+            "largest_difference": difference.largest,
+            "flips": difference.flips,
+            "flips_beyond_rms": difference.flips_beyond_rms,
+            "flips_beyond_largest": difference.flips_beyond_largest,
+            "perplexity": numerics.perplexity(logits, ids),
+        }
+
+    def text(self, name, ids):
+        """The figures of one text."""
+        self.ids_file.write_text(json.dumps(ids))
+        oracle_logits = self._oracle_logits(self.model.f32_path, self.oracle_file)
+        figures = {"tokens": len(ids), "oracle_perplexity": numerics.perplexity(oracle_logits, ids)}
+        logits = self._oracle_logits(self.model.path, self.other_file)
+        figures["quantized"] = self._against("quantized", logits, oracle_logits, ids)
+        for profile in PROFILES:
+            said = self.writ.score(profile, self.ids_file, self.other_file)
+            logits = numerics.read_safetensors(self.other_file)["logits"]
+            figures[profile] = self._against(profile, logits, oracle_logits, ids)
+            figures[profile]["logits_sha256"] = said.get("logits_sha256")
+            wrong = false_claims(said, logits, ids, self.model_sha256, figures[profile]["perplexity"])
+            self.false_claims += [f"{name}, {profile}: {claim}" for claim in wrong]
+        self._greedy(ids[:GREEDY_PROMPT], figures)
+        return figures
+
+    def _greedy(self, prompt, figures):
+        """Adds the index of the first greedy token that differs from the oracle's, or None."""
+        self.ids_file.write_text(json.dumps(prompt))
+        expected = self.oracle.greedy(self.model.f32_path, self.ids_file, GREEDY_TOKENS)
+        quantized = self.oracle.greedy(self.model.path, self.ids_file, GREEDY_TOKENS)
+        figures["quantized"]["first_greedy_difference"] = numerics.first_difference(quantized, expected)
+        self.ids_file.write_text(json.dumps(prompt + expected))
+        for profile in PROFILES:
+            self.writ.score(profile, self.ids_file, self.other_file)
+            logits = numerics.read_safetensors(self.other_file)["logits"]
+            chosen = logits[len(prompt) - 1 : -1].argmax(axis=1).tolist()
+            figures[profile]["first_greedy_difference"] = numerics.first_difference(chosen, expected)
+
+
+def verdicts(texts, totals, claims):
+    """Each bound: its name, whether it is kept, and the figure that decides."""
+    meaning = max([text["f32"]["nmse"] for text in texts.values()] + [totals["f32"].nmse],
+                  key=lambda nmse: (np.isnan(nmse), nmse))  # fmt: skip
+    flips = totals["f32"].flips_beyond_largest
+    portable, quantized = totals["portable"].nmse, totals["quantized"].nmse
+    results = [
+        {"bound": "meaning-nmse", "kept": bool(meaning < MEANING_NMSE),
+         "figure": meaning, "limit": MEANING_NMSE},
+        {"bound": "meaning-flips", "kept": flips == 0, "figure": flips, "limit": 0},
+        {"bound": "accuracy-nmse", "kept": bool(portable <= ACCURACY_RATIO * quantized),
+         "figure": portable, "limit": ACCURACY_RATIO * quantized},
+    ]  # fmt: skip
+    long_texts = {n: t for n, t in texts.items() if t["tokens"] >= PERPLEXITY_TOKENS}
+    if not long_texts:
+        raise Unresolved(f"no text has {PERPLEXITY_TOKENS} tokens")
+    for name, text in long_texts.items():
+        for profile in PROFILES:
+            away = abs(text[profile]["perplexity"] / text["oracle_perplexity"] - 1)
+            results.append({"bound": f"accuracy-perplexity: {profile}, {name}",
+                            "kept": bool(away <= PERPLEXITY_RELATIVE),
+                            "figure": away, "limit": PERPLEXITY_RELATIVE})  # fmt: skip
+    results.append({"bound": "record", "kept": not claims, "figure": len(claims), "limit": 0})
+    return results
+
+
+def total_figures(difference):
+    return {
+        "nmse": difference.nmse,
+        "largest_difference": difference.largest,
+        "flips": difference.flips,
+        "flips_beyond_rms": difference.flips_beyond_rms,
+        "flips_beyond_largest": difference.flips_beyond_largest,
+    }
+
+
+def run(arguments):
+    model, oracle = Model(arguments.model), LlamaOracle()
+    model_sha256 = model.check()
+    model.check_f32()
+    writ = Writ(arguments.writ, model.path)
+    files = text_files()
+    all_ids = oracle.tokenize(model.path, [read_text(path) for path in files])
+    texts = {}
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = Comparison(model, oracle, writ, model_sha256, folder)
+        for path, ids in zip(files, all_ids, strict=True):
+            print(f"{path.name}: {len(ids)} tokens ...", file=sys.stderr, flush=True)
+            texts[path.stem] = comparison.text(path.stem, ids)
+    record = {
+        "model": {"name": model.name, "title": model.definition["title"],
+                  "file": model.definition["file"], "sha256": model_sha256},
+        "oracle": {"name": "llama.cpp on the F32 copy", "version": oracle.version(),
+                   "settings": ORACLE_SETTINGS, "f32_copy_sha256": sha256_of(model.f32_path),
+                   "program_source_sha256": sha256_of(ROOT / "tests/oracles/llama_oracle.cpp")},
+        "writ": {"version": writ.version(), "sha256": sha256_of(writ.program)},
+        "machine": machine(),
+        "command": f"scripts/evidence/compare_logits.py {model.name}",
+        "verdicts": verdicts(texts, comparison.totals, comparison.false_claims),
+        "false_claims": comparison.false_claims,
+        "totals": {name: total_figures(total) for name, total in comparison.totals.items()},
+        "texts": texts,
+    }  # fmt: skip
+    write_json(arguments.out_json, record)
+    arguments.out_markdown.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out_markdown.write_text(evidence_report.markdown(record))
+    for line in evidence_report.verdict_lines(record):
+        print(line)
+    return 0 if all(verdict["kept"] for verdict in record["verdicts"]) else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", help="a name of scripts/models.json")
+    parser.add_argument("--writ", type=pathlib.Path, default=ROOT / "build/bin/writ")
+    parser.add_argument("--out-json", type=pathlib.Path)
+    parser.add_argument("--out-markdown", type=pathlib.Path)
+    arguments = parser.parse_args()
+    arguments.out_json = arguments.out_json or ROOT / f"tests/data/evidence/{arguments.model}.json"
+    arguments.out_markdown = arguments.out_markdown or ROOT / f"docs/evidence/{arguments.model}.md"
+    try:
+        return run(arguments)
+    except Unresolved as reason:
+        print(f"unresolved: {reason}")
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Checks the figures of numerics.py, and that no NaN passes a bound. Needs numpy, no oracle."""
+
+import math
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+import compare_logits
+import numerics
+
+RNG = np.random.default_rng(7)
+ORACLE = RNG.normal(size=(130, 50)).astype(np.float32)  # more rows than are converted at once
+
+
+class Compare(unittest.TestCase):
+    def test_equal_logits_have_no_difference(self):
+        self.assertEqual(numerics.compare(ORACLE, ORACLE), numerics.Difference(0, self.power(), 0))
+
+    def test_nmse_is_error_over_power(self):
+        logits = ORACLE.copy()
+        logits[129, 3] += 2
+        part = numerics.compare(logits, ORACLE)
+        self.assertAlmostEqual(part.nmse, 4 / self.power(), delta=1e-6 / self.power())
+        self.assertAlmostEqual(part.largest, 2, delta=1e-6)
+
+    def test_flip_is_counted(self):
+        logits, row = np.zeros((1, 50), np.float32), np.zeros((1, 50), np.float32)
+        row[0, 4], logits[0, 5] = 1, 1
+        part = numerics.compare(logits, row)
+        self.assertEqual((part.flips, part.flips_beyond_rms, part.flips_beyond_largest), (1, 1, 0))
+
+    def test_sum_of_parts_is_the_whole(self):
+        logits = ORACLE + np.float32(0.01)
+        parts = numerics.compare(logits[:70], ORACLE[:70]) + numerics.compare(logits[70:], ORACLE[70:])
+        self.assertAlmostEqual(parts.nmse, numerics.compare(logits, ORACLE).nmse, delta=1e-12)
+
+    def test_shapes_must_agree(self):
+        with self.assertRaises(ValueError):
+            numerics.compare(ORACLE[:1], ORACLE)
+
+    @staticmethod
+    def power():
+        return float((ORACLE.astype(np.float64) ** 2).sum())
+
+
+class Figures(unittest.TestCase):
+    def test_perplexity_of_uniform_logits_is_the_vocabulary(self):
+        self.assertAlmostEqual(numerics.perplexity(np.zeros((4, 50), np.float32), [1, 2, 3, 4]), 50)
+
+    def test_log_sum_exp_does_not_overflow(self):
+        rows = np.array([[1000.0, 1000.0]])
+        self.assertAlmostEqual(numerics.log_sum_exp(rows)[0], 1000 + math.log(2))
+
+    def test_first_difference(self):
+        self.assertEqual(numerics.first_difference([1, 2, 3], [1, 9, 3]), 1)
+        self.assertIsNone(numerics.first_difference([1, 2], [1, 2]))
+
+    def test_safetensors_round_trip(self):
+        tensors = {"a": np.arange(3, dtype="<i4"), "b": np.ones((2, 2), "<f8")}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.safetensors")
+            numerics.write_safetensors(path, tensors)
+            for name, array in numerics.read_safetensors(path).items():
+                np.testing.assert_array_equal(array, tensors[name])
+
+    def test_digest_takes_every_nan_as_one(self):
+        rows = np.array([[1, np.nan]], "<f4")
+        other = rows.copy()
+        other.view("<u4")[0, 1] = 0xFFC12345
+        self.assertEqual(compare_logits.logits_digest(rows), compare_logits.logits_digest(other))
+        self.assertNotEqual(compare_logits.logits_digest(rows), compare_logits.logits_digest(rows + 1))
+
+
+def verdicts_of(logits, quantized, ids=tuple(range(50)) * 50):
+    """The bounds kept by `logits` in both profiles: a text of 2,500 rows."""
+    oracle = np.tile(ORACLE[:50], (50, 1))
+    runs = {"f32": logits, "portable": logits, "quantized": quantized}
+    totals = {name: numerics.compare(run, oracle) for name, run in runs.items()}
+    text = {"tokens": len(oracle), "oracle_perplexity": numerics.perplexity(oracle, ids)}
+    for name, run in runs.items():
+        text[name] = {"nmse": totals[name].nmse, "perplexity": numerics.perplexity(run, ids)}
+    return {v["bound"].split(":")[0]: v["kept"]
+            for v in compare_logits.verdicts({"text": text}, totals, [])}  # fmt: skip
+
+
+class Verdicts(unittest.TestCase):
+    ORACLE = np.tile(ORACLE[:50], (50, 1))
+    NOISY = ORACLE + RNG.normal(scale=0.03, size=ORACLE.shape).astype(np.float32)
+
+    def test_good_logits_keep_every_bound(self):
+        logits = self.ORACLE * np.float32(1 + 1e-6)
+        self.assertEqual(set(verdicts_of(logits, self.NOISY).values()), {True})
+
+    def test_noise_of_quantization_fails_meaning_and_keeps_accuracy(self):
+        kept = verdicts_of(self.NOISY, self.NOISY)
+        self.assertFalse(kept["meaning-nmse"])
+        self.assertTrue(kept["accuracy-nmse"])
+
+    def test_twice_the_noise_fails_accuracy(self):
+        logits = self.ORACLE + 2 * (self.NOISY - self.ORACLE)
+        self.assertFalse(verdicts_of(logits, self.NOISY)["accuracy-nmse"])
+
+    def test_one_nan_fails_every_bound_on_it(self):
+        logits = self.ORACLE.copy()
+        logits[1234, 5] = np.nan
+        self.assertEqual(
+            {name for name, kept in verdicts_of(logits, self.NOISY).items() if kept}, {"record"}
+        )
+
+    def test_one_infinity_fails(self):
+        logits = self.ORACLE.copy()
+        logits[0, 0] = np.inf
+        kept = verdicts_of(logits, self.NOISY)
+        self.assertFalse(kept["meaning-nmse"] or kept["meaning-flips"] or kept["accuracy-nmse"])
+
+    def test_nan_in_the_quantized_oracle_fails(self):
+        quantized = self.NOISY.copy()
+        quantized[0, 0] = np.nan
+        self.assertFalse(verdicts_of(self.ORACLE, quantized)["accuracy-nmse"])
+
+
+class FalseClaims(unittest.TestCase):
+    IDS = [1, 2, 3]
+    LOGITS = ORACLE[:3]
+
+    def said(self, **changes):
+        said = {"model_sha256": "m", "ids": self.IDS, "rows": 3, "vocab": 50, "perplexity": 7.0,
+                "logits_sha256": compare_logits.logits_digest(self.LOGITS)}  # fmt: skip
+        return compare_logits.false_claims(said | changes, self.LOGITS, self.IDS, "m", 7.0)
+
+    def test_truth_passes(self):
+        self.assertEqual(self.said(), [])
+
+    def test_each_falsehood_is_named(self):
+        for name, value in {"model_sha256": "x", "ids": [1], "rows": 2, "vocab": 9,
+                            "logits_sha256": "0", "perplexity": 7.1}.items():  # fmt: skip
+            self.assertTrue(self.said(**{name: value})[0].startswith(name), name)
+
+    def test_nan_perplexity_is_named(self):
+        self.assertEqual(len(self.said(perplexity=math.nan)), 1)
+        self.assertEqual(len(self.said(perplexity=None)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
