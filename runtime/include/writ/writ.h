@@ -206,7 +206,8 @@ WRIT_API writ_status writ_detokenize(const writ_package *package, const int32_t 
                                      int32_t special, char *text, int64_t capacity, int64_t *needed,
                                      writ_error *error);
 
-/// 1 if `id` ends a generation (EOS, end of turn), 0 if not or if it is no token.
+/// 1 if `id` ends a generation (EOS, end of turn, the chat template's stop token), 0 if not or if
+/// it is no token.
 WRIT_API int32_t writ_token_ends_generation(const writ_package *package, int32_t id);
 
 typedef struct writ_message {
@@ -214,12 +215,20 @@ typedef struct writ_message {
   const char *content;
 } writ_message;
 
-/// Renders a conversation with the model's chat template, as text to be tokenized with
-/// WRIT_TOKENIZE_ADD_SPECIAL | WRIT_TOKENIZE_PARSE_SPECIAL. `add_generation_prompt` opens the
-/// assistant's turn. WRIT_UNSUPPORTED where the package has no template.
+/// The token ids of a conversation up to where the model answers, by the model's chat template.
+/// What people wrote is plain text: no content can end its turn or forge a control token. A message
+/// of role "system" may stand first; without one the template's default holds. The ids begin with
+/// all that the template writes, BOS included. WRIT_UNSUPPORTED where the package has no template,
+/// WRIT_INVALID_ARGUMENT where a role is unknown or the template has no such turn.
+WRIT_API writ_status writ_chat_tokenize(const writ_package *package, const writ_message *messages,
+                                        int64_t count, int32_t *ids, int64_t capacity,
+                                        int64_t *needed, writ_error *error);
+
+/// The same conversation as text, to be shown. Tokenizing this text instead would let its content
+/// forge control tokens.
 WRIT_API writ_status writ_chat_render(const writ_package *package, const writ_message *messages,
-                                      int64_t count, int32_t add_generation_prompt, char *text,
-                                      int64_t capacity, int64_t *needed, writ_error *error);
+                                      int64_t count, char *text, int64_t capacity, int64_t *needed,
+                                      writ_error *error);
 
 //===----------------------------------------------------------------------===//
 // Session
