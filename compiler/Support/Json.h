@@ -4,6 +4,9 @@
 // interface over a counting iterator: each value and each key carries line and column, and a
 // duplicate key is an error (E011).
 //
+// A column counts Unicode code points from 1, as editors do, so that the position behind an 'é' is
+// the one a person sees; a tab is one column. Strings are well-formed UTF-8 or the text is refused.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -71,19 +74,27 @@ struct Json::Member {
   Json value;
 };
 
-/// Reads one JSON document. `file` is the name that diagnostics print. Errors: E010 (syntax, with
-/// position), E011 (duplicate key, with a note at the first one). Depth is limited to 128.
+/// The value in the words of a diagnostic: "integer 3", "string 'abc'", "array of 2", "null".
+std::string describe(const Json &value);
+
+/// Reads one JSON document. `file` is the name that diagnostics print. Errors: E010 (syntax, an
+/// integer beyond int64_t, a number beyond double, more than 128 levels), E011 (duplicate key, with
+/// a note at the first one).
 Json parseJson(std::string_view text, const std::string &file);
 /// Reads a file; E001 where it cannot be read (with the system's reason).
 Json readJsonFile(const std::string &path);
 
-/// Checks `document` against the JSON Schema in `schema` (valijson). Every violation becomes a
-/// diagnostic at the offending value or key: E014 unknown field (with the nearest known names),
-/// E012 missing field, E015 any other rule of the schema.
+/// Checks `document` against the JSON Schema (draft 7) in `schema`, by valijson. All violations are
+/// thrown as one Error, in the order of the document: E014 unknown field, at its key, with the
+/// nearest known names; E012 missing field, at the object; E015 any other rule of the schema, at
+/// the value. E016 where the schema itself cannot be used. "$ref" is followed inside `schema` only.
+/// Where the forms of an `anyOf` or `oneOf` differ in a `const`, an `enum` or a type, the
+/// violations are those of the one form that is meant.
 void checkSchema(const Json &document, const Json &schema);
 
 /// RFC 8785 text of a value: keys sorted by UTF-16 code units, no white space, numbers as
-/// ECMAScript prints them.
+/// ECMAScript prints them. E017 where the RFC has no text: a number that is not finite, an integer
+/// that no double holds, a string that is not UTF-8.
 std::string canonicalJson(const nlohmann::json &value);
 
 } // namespace writ

@@ -1,0 +1,56 @@
+//===- Digest.cpp - SHA-256 by libsodium ----------------------------------===//
+#include "compiler/Support/Digest.h"
+
+#include "compiler/Diagnostics/Diagnostic.h"
+#include "compiler/Support/Json.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <sodium.h>
+#include <vector>
+
+namespace writ {
+
+static std::string hexadecimal(const unsigned char (&hash)[crypto_hash_sha256_BYTES]) {
+  char text[2 * sizeof(hash) + 1];
+  sodium_bin2hex(text, sizeof(text), hash, sizeof(hash));
+  return text;
+}
+
+std::string sha256(const void *bytes, size_t size) {
+  unsigned char hash[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(hash, static_cast<const unsigned char *>(bytes), size);
+  return hexadecimal(hash);
+}
+
+std::string sha256(std::string_view bytes) {
+  return sha256(bytes.data(), bytes.size());
+}
+
+std::string sha256File(const std::string &path) {
+  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  auto fail = [&] {
+    throw Error(Location{path}, "E001",
+                std::string("cannot read the file: ") + std::strerror(errno));
+  };
+  if (!file)
+    fail();
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  std::vector<unsigned char> buffer(1 << 20);
+  while (size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
+    crypto_hash_sha256_update(&state, buffer.data(), count);
+  if (std::ferror(file.get()))
+    fail();
+  unsigned char hash[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256_final(&state, hash);
+  return hexadecimal(hash);
+}
+
+std::string sha256Json(const nlohmann::json &value) {
+  return sha256(canonicalJson(value));
+}
+
+} // namespace writ
