@@ -1,0 +1,105 @@
+# The front of the project: thin, every target calls CMake presets or one script.
+#   make demo    fresh machine to generated text          make test    fresh machine to tested build
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MODEL ?= smollm2
+JOBS ?= $(shell nproc)
+# What clang++ builds and runs beside g++: everything whose bits a model's answer is made of.
+BITS := kernels runtime conformance invariance tokenizer
+# What runs under ThreadSanitizer: everything that starts a thread.
+THREADED := kernels runtime invariance
+
+# $(call configure-and-build,PRESET,TARGETS): configuring takes a second and finds new kernel maps.
+define configure-and-build
+	@echo "== configure and build: $(1)"
+	@cmake --preset $(1) >build-$(1).log 2>&1 || { cat build-$(1).log; echo "error: cmake --preset $(1) failed; its output stands above"; exit 1; }
+	@rm -f build-$(1).log
+	cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
+endef
+# $(call folders,PRESET,NAMES): the tests-NAME targets that exist, for folders that are there.
+folders = $(foreach name,$(1),$(if $(wildcard tests/$(name)/CMakeLists.txt),tests-$(name)))
+empty :=
+space := $(empty) $(empty)
+pipe := |
+labels = ^($(subst $(space),$(pipe),$(strip $(1))))$$
+
+.PHONY: help setup build build-clang model demo test test-unit test-numerical-contracts test-sanitize run-sanitizers \
+	test-long fuzz bench evidence obligations format format-check tidy clean
+
+help: ## list the targets
+	@echo "usage: make TARGET [MODEL=$(MODEL)] [JOBS=$(JOBS)]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-26s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo "models: $$(scripts/fetch-model --list | cut -f 1 | tr '\n' ' ')"
+
+setup: ## install the Debian packages that are missing (root)
+	@scripts/setup
+
+build: setup ## build build/bin/writ and build/bin/writ-opt
+	$(call configure-and-build,default)
+
+build-clang: setup
+	$(call configure-and-build,clang,$(call folders,$(BITS)))
+
+demo: build ## compile MODEL and let it answer
+	@scripts/demo $(MODEL)
+
+# Tests that need a model say so when it is absent; they are reported as skipped, not as passed.
+model:
+	@scripts/fetch-model $(MODEL) >/dev/null || echo "warning: $(MODEL) is not there: tests that need it will be skipped"
+
+test: build build-clang model ## build with both compilers, run every test
+	@scripts/run-tests build -LE '^long$$' --and build-clang -L '$(call labels,$(BITS))' -LE '^long$$'
+
+test-unit: build ## the tests that need no model
+	@scripts/run-tests build -LE '^(e2e|model|long)$$'
+
+test-numerical-contracts: build ## contracts, kernels and their bits alone
+	@scripts/run-tests build -L '$(call labels,$(BITS))' -LE '^long$$'
+
+test-long: build build-clang model ## the full products of threads, chunks, instruction sets, compilers
+	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))'
+
+# Sanitizers of clang 14 want their shadow memory where newer kernels put other things at random;
+# without address space randomization (where the machine lets us turn it off) they never collide.
+no_aslr = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
+
+test-sanitize: setup model ## ASan and UBSan over the suite, TSan over the threaded parts
+	@$(no_aslr) $(MAKE) --no-print-directory run-sanitizers
+
+run-sanitizers:
+	$(call configure-and-build,asan)
+	$(call configure-and-build,tsan,$(call folders,$(THREADED)))
+	@scripts/run-tests build-asan -LE '^(long|project)$$' \
+	  --and build-tsan -L '$(call labels,$(THREADED))' -LE '^long$$'
+
+fuzz: setup ## mutate every input format for FUZZ_SECONDS each (default 60)
+	$(call configure-and-build,fuzz)
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+bench: build ## measure this machine; needs the oracle for a comparison (scripts/setup-oracles)
+	@scripts/bench $(MODEL)
+
+evidence: build model ## make the evidence records anew from the live oracles
+	@scripts/setup-oracles $(MODEL)
+	@scripts/evidence/run $(MODEL)
+
+obligations: build ## write docs/obligations.md from the test registry
+	@scripts/generate/obligations.py
+
+# generated/ is written by the emitter, which has its own layout.
+cxx = $(shell git ls-files '*.h' '*.hpp' '*.c' '*.cpp' '*.cuh' '*.cu' ':!generated')
+
+format: setup ## clang-format every C and C++ file
+	@clang-format-14 -i $(cxx)
+
+format-check: setup ## fail where a file is not formatted
+	@clang-format-14 --dry-run -Werror $(cxx) && echo "all $(words $(cxx)) files are formatted"
+
+# clang's own compile commands: those of g++ may hold flags that clang does not know.
+tidy: setup ## clang-tidy over compiler, ir and runtime
+	$(call configure-and-build,clang)
+	@git ls-files 'compiler/*.cpp' 'ir/*.cpp' 'runtime/*.cpp' | \
+	  xargs -P $(JOBS) -n 4 clang-tidy-14 --quiet -p build-clang
+
+clean: ## remove every build folder
+	rm -rf build build-*
