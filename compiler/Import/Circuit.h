@@ -18,27 +18,26 @@ namespace writ {
 
 /// A weight of an op: a tensor of the file, or a constant that is computed when compiling.
 struct InstanceWeight {
-  std::string tensor;              ///< name in the file or of the constant
-  std::string storage;             ///< its storage type
-  std::vector<int64_t> shape;      ///< [n, k] or [n]
-  std::vector<double> constant;    ///< f64 values where it is not a tensor of the file
+  std::string tensor;           ///< name in the file or of the constant
+  std::string storage;          ///< its storage type
+  std::vector<int64_t> shape;   ///< [n, k] or [n]
+  std::vector<double> constant; ///< f64 values where it is not a tensor of the file
 };
 
 /// One op of the unrolled circuit. Operand, dimension, attribute and number names are the family's.
 struct InstanceOp {
-  std::string op;    ///< family: "linear"
-  std::string name;  ///< "blk.3.attn_q"; unique
-  std::string kind;  ///< the section it comes from: "prologue", "layer", "epilogue"
+  std::string op;     ///< family: "linear"
+  std::string name;   ///< "blk.3.attn_q"; unique
+  std::string kind;   ///< the section it comes from: "prologue", "layer", "epilogue"
   int64_t layer = -1; ///< index where kind repeats
   Location location;
-  std::map<std::string, std::string> inputs;      ///< operand → name of the op that makes it
-  std::map<std::string, InstanceWeight> weights;  ///< operand → weight
-  std::map<std::string, int64_t> dimensions;      ///< all but "rows"
+  std::map<std::string, std::string> inputs;     ///< operand → name of the op that makes it
+  std::map<std::string, InstanceWeight> weights; ///< operand → weight
+  std::map<std::string, int64_t> dimensions;     ///< all but "rows"
   std::map<std::string, std::string> attributes;
-  std::map<std::string, double> numbers;          ///< exact binary32 where the family takes f32
-  std::map<std::string, std::string> contracts;   ///< phase → "profile" or an id
-  std::string state;                              ///< KV group and layer: set on kv_store, attention
-  int64_t kvGroup = -1, kvLayer = -1;
+  std::map<std::string, double> numbers;        ///< exact binary32 where the family takes f32
+  std::map<std::string, std::string> contracts; ///< phase → "profile" or an id
+  int64_t kvGroup = -1, kvLayer = -1;           ///< of ops that use the KV state
 };
 
 struct InstanceKvGroup {
@@ -48,7 +47,7 @@ struct InstanceKvGroup {
 
 struct CircuitInstance {
   std::string circuit, circuitDigest;
-  std::string name; ///< of the model
+  std::string name;                        ///< of the model
   std::map<std::string, int64_t> integers; ///< resolved parameters, for the report
   std::map<std::string, double> numbers;
   int64_t vocabulary = 0, contextLength = 0;
@@ -56,10 +55,14 @@ struct CircuitInstance {
   std::vector<InstanceOp> hostOps; ///< phase "sample": sample, log_probability
   std::string result;              ///< the op that makes the logits
   std::vector<InstanceKvGroup> kvGroups;
-  Json chatTemplates;              ///< the circuit's list, as written
+  std::vector<Json> chatTemplates; ///< circuits/chat/<name>.json, in the circuit's order
 };
 
-/// The circuit whose `match` fits the file's metadata (E030: none, with the known ones; E031: several).
+/// The storage type of the rope_frequencies constant and of every other constant.
+inline constexpr const char *kConstantStorage = "f64";
+
+/// The circuit whose `match` fits the file's metadata (E030: none, with the known ones; E031:
+/// several).
 const Json &findCircuit(const Catalog &catalog, const ModelFile &model);
 
 /// Reads parameters, checks that every metadata key of the architecture is consumed, listed as

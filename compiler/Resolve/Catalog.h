@@ -1,17 +1,19 @@
 //===- Catalog.h - contracts, profiles, kernel maps and circuits on disk --===//
 //
-// The catalog is everything that the compiler may resolve to: it reads the data folders, checks each
-// file against its JSON Schema, and finds faults that no circuit is needed for (an unknown word, a
-// loose id, two maps that overlap, a map whose functions do not exist).
+// The catalog is everything that the compiler may resolve to: it reads the data folders, checks
+// each file against its JSON Schema, and finds faults that no circuit is needed for (an unknown
+// word, a loose id, two maps that overlap, a map whose functions do not exist).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "compiler/Support/Json.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace writ {
@@ -21,6 +23,7 @@ struct OperandRule {
   std::string name;
   std::string kind; ///< "input", "weight", "output", "state"
   bool optional = false;
+  std::vector<std::string> shape; ///< of weights: the names of its dimensions, outermost first
 };
 struct Family {
   std::string name;
@@ -86,15 +89,25 @@ struct KernelMap {
 };
 
 struct CatalogPaths {
-  std::string contracts;  ///< folder of vocabulary.json, schema/, profiles/, evidence/
+  std::string contracts; ///< folder of vocabulary.json, schema/, profiles/, evidence/
   std::string kernelMaps;
   std::string circuits;
+
+  /// The three folders below one root, as the repository and share/writ lay them out.
+  static CatalogPaths below(const std::string &root);
+};
+
+/// The functions that are really there, so that a map cannot name one that is not. The driver
+/// answers from the kernel table and the reference that it is linked with.
+struct KnownFunctions {
+  std::function<bool(std::string_view)> contractOracle; ///< of ir/Reference
+  std::function<bool(std::string_view)> provider;       ///< of the kernel table, by provider id
 };
 
 class Catalog {
 public:
   /// Reads and checks everything; throws Error with every diagnostic found.
-  static Catalog load(const CatalogPaths &paths);
+  static Catalog load(const CatalogPaths &paths, const KnownFunctions &functions);
 
   const std::map<std::string, Family> &families() const { return familyTable; }
   const std::map<std::string, Contract> &contracts() const { return contractTable; }
@@ -105,6 +118,7 @@ public:
   const Json &vocabulary() const { return vocabularyJson; }
 
 private:
+  friend struct CatalogReader;
   CatalogPaths folders;
   std::map<std::string, Family> familyTable;
   std::map<std::string, Contract> contractTable;

@@ -17,8 +17,8 @@ struct Requirement {
   std::string phase; ///< "prefill", "decode", "sample"
   std::string contract;
   std::string target = "cpu";
-  std::map<std::string, std::string> storage;    ///< of the operands that are present
-  std::map<std::string, int64_t> dimensions;     ///< static ones; "rows" is absent: any number
+  std::map<std::string, std::string> storage; ///< of the operands that are present
+  std::map<std::string, int64_t> dimensions;  ///< static ones; "rows" is absent: any number
   std::map<std::string, std::string> attributes;
   Location location; ///< of the op in the circuit
 };

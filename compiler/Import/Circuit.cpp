@@ -1,0 +1,387 @@
+//===- Circuit.cpp - a circuit instantiated for one model file ------------===//
+#include "compiler/Import/Circuit.h"
+
+#include "compiler/Import/Constants.h"
+#include "compiler/Import/Parameters.h"
+#include "compiler/Support/Digest.h"
+#include "compiler/Support/EditDistance.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace writ {
+namespace {
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+class Instantiation {
+public:
+  Instantiation(const Catalog &catalog, const Json &circuit, const ModelFile &model)
+      : catalog(catalog), circuit(circuit), model(model), parameters(circuit, model) {}
+
+  CircuitInstance run();
+
+private:
+  void addKvGroups();
+  void addSection(const Json &section);
+  void addOp(const Json &json, const std::string &kind, const std::string &prefix, int64_t layer,
+             std::vector<InstanceOp> &into);
+  const Family &familyOf(const Json &json) const;
+  void bindInputs(const Json &json, const Family &family, const std::string &prefix,
+                  InstanceOp &op);
+  void bindWeights(const Json &json, const Family &family, InstanceOp &op);
+  std::optional<InstanceWeight> bindWeight(const Json &weight, const std::string &operand);
+  void checkShape(const OperandRule &rule, const InstanceOp &op, const InstanceWeight &weight);
+  void bindFields(const Json &json, const Family &family, InstanceOp &op);
+  void bindState(const Json &json, const Family &family, InstanceOp &op);
+  void checkTensorsUsed() const;
+  void addChatTemplates();
+
+  const Catalog &catalog;
+  const Json &circuit;
+  const ModelFile &model;
+  Parameters parameters;
+  CircuitInstance instance;
+  std::set<std::string> usedTensors;
+  std::map<std::string, size_t> opByName;
+  std::map<std::string, std::string> carried; ///< carry name → op that holds its value now
+  std::vector<std::string> groupNames;
+};
+
+const Family &Instantiation::familyOf(const Json &json) const {
+  const Json &op = json.at("op");
+  auto it = catalog.families().find(op.asString());
+  if (it != catalog.families().end())
+    return it->second;
+  std::vector<std::string> known;
+  for (const auto &entry : catalog.families())
+    known.push_back(entry.first);
+  std::vector<std::string> nearest = nearestNames(op.asString(), known);
+  throw Error(op.location(), "E030", fmt::format("'{}' is not an op family", op.asString()),
+              {{{},
+                fmt::format("{}: {}", nearest.empty() ? "families" : "nearest",
+                            quotedList(nearest.empty() ? known : nearest))}});
+}
+
+void Instantiation::bindInputs(const Json &json, const Family &family, const std::string &prefix,
+                               InstanceOp &op) {
+  const Json *inputs = json.find("inputs");
+  if (inputs)
+    for (const Json::Member &input : inputs->members()) {
+      const std::string &name = input.value.asString();
+      std::string source;
+      if (opByName.contains(prefix + name))
+        source = prefix + name;
+      else if (auto it = carried.find(name); it != carried.end())
+        source = it->second;
+      else if (opByName.contains(name))
+        source = name;
+      else
+        throw Error(input.value.location(), "E030",
+                    fmt::format("input '{}' of op '{}' is made by no op before it", name, op.name));
+      op.inputs[input.key] = source;
+    }
+  for (const OperandRule &rule : family.operands)
+    if (rule.kind == "input" && !rule.optional && !op.inputs.contains(rule.name))
+      throw Error(
+          json.location(), "E030",
+          fmt::format("op '{}' has no input '{}'; '{}' needs it", op.name, rule.name, family.name));
+}
+
+std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
+                                                        const std::string &operand) {
+  if (const Json *rope = weight.find("rope_frequencies")) {
+    InstanceWeight constant;
+    const int64_t dimensions = parameters.integer(rope->at("dimensions"));
+    constant.constant = ropeFrequencies(parameters.number(rope->at("base")), dimensions);
+    constant.storage = kConstantStorage;
+    constant.shape = {dimensions / 2};
+    return constant;
+  }
+  const std::string wanted = parameters.expand(weight.at("tensor").asString());
+  const TensorInfo *tensor = model.findTensor(wanted);
+  if (const Json *otherwise = weight.find("otherwise"); !tensor && otherwise)
+    tensor = model.findTensor(parameters.expand(otherwise->asString()));
+  if (const Json *optional = weight.find("optional"); !tensor && optional && optional->asBool())
+    return std::nullopt;
+  if (!tensor)
+    throw Error({model.path()}, "E032",
+                fmt::format("tensor '{}' is missing; it is the {} of an op", wanted, operand),
+                {{weight.location(), "the circuit names it here"}});
+  usedTensors.insert(tensor->name);
+  return InstanceWeight{tensor->name, tensor->storage->name, tensor->shape, {}};
+}
+
+void Instantiation::checkShape(const OperandRule &rule, const InstanceOp &op,
+                               const InstanceWeight &weight) {
+  std::vector<int64_t> expected;
+  for (const std::string &dimension : rule.shape)
+    if (dimension.ends_with("/2"))
+      expected.push_back(op.dimensions.at(dimension.substr(0, dimension.size() - 2)) / 2);
+    else
+      expected.push_back(op.dimensions.at(dimension));
+  if (weight.shape != expected)
+    throw Error({model.path()}, "E033",
+                fmt::format("tensor '{}' has shape {}, expected {} ({} of op '{}')", weight.tensor,
+                            shapeText(weight.shape), shapeText(expected), rule.name, op.name),
+                {{op.location, "the circuit uses it here"}});
+}
+
+void Instantiation::bindWeights(const Json &json, const Family &family, InstanceOp &op) {
+  const Json *weights = json.find("weights");
+  for (const OperandRule &rule : family.operands) {
+    if (rule.kind != "weight")
+      continue;
+    const Json *weight = weights ? weights->find(rule.name) : nullptr;
+    if (!weight && !rule.optional)
+      throw Error(json.location(), "E030",
+                  fmt::format("op '{}' has no weight '{}'; '{}' needs it", op.name, rule.name,
+                              family.name));
+    std::optional<InstanceWeight> bound =
+        weight ? bindWeight(*weight, fmt::format("{} of '{}'", rule.name, op.name)) : std::nullopt;
+    if (!bound)
+      continue;
+    if (!bound->constant.empty())
+      bound->tensor = op.name + "." + rule.name;
+    checkShape(rule, op, *bound);
+    op.weights[rule.name] = std::move(*bound);
+  }
+  if (weights)
+    for (const Json::Member &weight : weights->members())
+      if (std::none_of(family.operands.begin(), family.operands.end(),
+                       [&](const OperandRule &rule) {
+                         return rule.kind == "weight" && rule.name == weight.key;
+                       }))
+        throw Error(weight.keyLocation, "E030",
+                    fmt::format("'{}' is not a weight of '{}'", weight.key, family.name));
+}
+
+/// Dimensions, attributes and numbers: exactly those of the family, "rows" apart.
+void Instantiation::bindFields(const Json &json, const Family &family, InstanceOp &op) {
+  auto each = [&](const char *field, const std::vector<std::string> &names, auto bind) {
+    const Json *given = json.find(field);
+    if (given)
+      for (const Json::Member &member : given->members())
+        if (std::find(names.begin(), names.end(), member.key) == names.end())
+          throw Error(
+              member.keyLocation, "E030",
+              fmt::format("'{}' is not among the {} of '{}'", member.key, field, family.name),
+              {{{}, "it has: " + quotedList(names)}});
+    for (const std::string &name : names) {
+      const Json *value = given ? given->find(name) : nullptr;
+      if (value)
+        bind(name, *value);
+      else if (name != "rows")
+        throw Error(json.location(), "E030",
+                    fmt::format("op '{}' does not give '{}' among its {}; '{}' needs it", op.name,
+                                name, field, family.name));
+    }
+  };
+  each("dimensions", family.dimensions, [&](const std::string &name, const Json &value) {
+    op.dimensions[name] = parameters.integer(value);
+  });
+  each("attributes", family.attributes,
+       [&](const std::string &name, const Json &value) { op.attributes[name] = value.asString(); });
+  each("numbers", family.numbers, [&](const std::string &name, const Json &value) {
+    op.numbers[name] = value.isObject()
+                           ? double(reciprocalSqrt(parameters.integer(value.at("reciprocal_sqrt"))))
+                           : double(float(parameters.number(value)));
+  });
+}
+
+void Instantiation::bindState(const Json &json, const Family &family, InstanceOp &op) {
+  const bool needs = std::any_of(family.operands.begin(), family.operands.end(),
+                                 [](const OperandRule &rule) { return rule.kind == "state"; });
+  const Json *state = json.find("state");
+  if (needs != (state != nullptr))
+    throw Error(
+        json.location(), "E030",
+        needs ? fmt::format("op '{}' names no KV group; '{}' needs a state", op.name, family.name)
+              : fmt::format("op '{}' names a KV group; '{}' has no state", op.name, family.name));
+  if (!state)
+    return;
+  auto it = std::find(groupNames.begin(), groupNames.end(), state->asString());
+  if (it == groupNames.end())
+    throw Error(state->location(), "E030",
+                fmt::format("KV group '{}' is not declared", state->asString()),
+                {{circuit.at("kv_groups").location(), "groups are declared here"}});
+  op.kvGroup = it - groupNames.begin();
+  InstanceKvGroup &group = instance.kvGroups[op.kvGroup];
+  // The op that writes opens the group's next layer; those that read after it use the same one.
+  const bool writes = std::none_of(family.operands.begin(), family.operands.end(),
+                                   [](const OperandRule &rule) { return rule.kind == "output"; });
+  if (writes)
+    ++group.layers;
+  if (group.layers == 0)
+    throw Error(state->location(), "E030",
+                fmt::format("op '{}' reads KV group '{}' before anything is stored in it", op.name,
+                            state->asString()));
+  op.kvLayer = group.layers - 1;
+  if (op.dimensions.at("kv_heads") != group.kvHeads ||
+      op.dimensions.at("head_dim") != group.headDim)
+    throw Error(json.location(), "E030",
+                fmt::format("op '{}' has {} KV heads of {}, but its group has {} of {}", op.name,
+                            op.dimensions.at("kv_heads"), op.dimensions.at("head_dim"),
+                            group.kvHeads, group.headDim));
+}
+
+void Instantiation::addOp(const Json &json, const std::string &kind, const std::string &prefix,
+                          int64_t layer, std::vector<InstanceOp> &into) {
+  parameters.setLayer(layer);
+  if (const Json *when = json.find("when"); when && !parameters.holds(*when))
+    return;
+  const Family &family = familyOf(json);
+  InstanceOp op;
+  op.op = family.name;
+  op.name = prefix + json.at("name").asString();
+  op.kind = kind;
+  op.layer = layer;
+  op.location = json.at("op").location();
+  if (opByName.contains(op.name))
+    throw Error(json.at("name").location(), "E030", fmt::format("two ops are named '{}'", op.name));
+  bindFields(json, family, op);
+  bindInputs(json, family, prefix, op);
+  bindWeights(json, family, op);
+  bindState(json, family, op);
+  const Json &contracts = json.at("required_contracts");
+  for (const Json::Member &contract : contracts.members())
+    if (std::find(family.phases.begin(), family.phases.end(), contract.key) == family.phases.end())
+      throw Error(contract.keyLocation, "E030",
+                  fmt::format("'{}' does not run in phase '{}'", family.name, contract.key));
+  for (const std::string &phase : family.phases)
+    op.contracts[phase] = contracts.at(phase).asString();
+  opByName[op.name] = instance.ops.size();
+  into.push_back(std::move(op));
+}
+
+void Instantiation::addSection(const Json &section) {
+  const Json *repeat = section.find("repeat");
+  const int64_t count = repeat ? parameters.integer(*repeat) : 1;
+  const Json *prefix = section.find("prefix"), *carry = section.find("carry");
+  auto opNamed = [&](const Json &name, const std::string &full) {
+    if (!opByName.contains(full))
+      throw Error(name.location(), "E030", fmt::format("no op is named '{}'", full));
+    return full;
+  };
+  if (carry)
+    for (const Json::Member &member : carry->members()) {
+      const Json &initial = member.value.at("initial");
+      carried[member.key] = opNamed(initial, initial.asString());
+    }
+  for (int64_t i = 0; i < count; ++i) {
+    parameters.setLayer(repeat ? i : -1);
+    const std::string before = prefix ? parameters.expand(prefix->asString()) : "";
+    for (const Json &op : section.at("ops").elements())
+      addOp(op, section.at("kind").asString(), before, repeat ? i : -1, instance.ops);
+    if (carry)
+      for (const Json::Member &member : carry->members()) {
+        const Json &next = member.value.at("next");
+        carried[member.key] = opNamed(next, before + next.asString());
+      }
+  }
+  parameters.setLayer(-1);
+}
+
+void Instantiation::addKvGroups() {
+  for (const Json &group : circuit.at("kv_groups").elements()) {
+    groupNames.push_back(group.at("id").asString());
+    instance.kvGroups.push_back(
+        {group.at("storage").asString(), 0, parameters.integer(group.at("kv_heads")),
+         parameters.integer(group.at("head_dim")), parameters.integer(group.at("window"))});
+  }
+}
+
+void Instantiation::checkTensorsUsed() const {
+  const Json *unused = circuit.find("unused_tensors");
+  for (const TensorInfo &tensor : model.tensors()) {
+    if (usedTensors.contains(tensor.name))
+      continue;
+    if (unused && std::any_of(unused->elements().begin(), unused->elements().end(),
+                              [&](const Json &name) { return name.asString() == tensor.name; }))
+      continue;
+    throw Error({model.path()}, "E031",
+                fmt::format("tensor '{}' ({} {}) is used by no op of circuit '{}'", tensor.name,
+                            tensor.storage->name, shapeText(tensor.shape),
+                            circuit.at("id").asString()),
+                {{{}, "a model that has it computes something else; add it to the circuit"}});
+  }
+}
+
+void Instantiation::addChatTemplates() {
+  if (const Json *templates = circuit.find("chat_templates"))
+    for (const Json &name : templates->elements())
+      instance.chatTemplates.push_back(
+          readJsonFile(catalog.paths().circuits + "/chat/" + name.asString() + ".json"));
+}
+
+CircuitInstance Instantiation::run() {
+  instance.circuit = circuit.at("id").asString();
+  instance.circuitDigest = sha256Json(circuit.plain());
+  const MetadataValue *name = model.find("general.name");
+  instance.name = name && name->asString() ? *name->asString() : "model";
+  addKvGroups();
+  for (const Json &section : circuit.at("sections").elements())
+    addSection(section);
+  for (const Json &op : circuit.at("host_ops").elements())
+    addOp(op, "host", "", -1, instance.hostOps);
+  const Json &result = circuit.at("result");
+  if (!opByName.contains(result.asString()))
+    throw Error(result.location(), "E030", fmt::format("no op is named '{}'", result.asString()));
+  instance.result = result.asString();
+  instance.vocabulary = parameters.integer(circuit.at("vocabulary"));
+  instance.contextLength = parameters.integer(circuit.at("context_length"));
+  checkMetadata(circuit, model, parameters);
+  checkTensorsUsed();
+  parameters.requireAllUsed(circuit);
+  for (const auto &[parameter, value] : parameters.values())
+    if (const int64_t *integer = std::get_if<int64_t>(&value))
+      instance.integers[parameter] = *integer;
+    else
+      instance.numbers[parameter] = std::get<double>(value);
+  addChatTemplates();
+  return std::move(instance);
+}
+
+} // namespace
+
+const Json &findCircuit(const Catalog &catalog, const ModelFile &model) {
+  std::vector<const Json *> fitting;
+  for (const auto &[id, circuit] : catalog.circuits()) {
+    const std::vector<Json::Member> &match = circuit.at("match").members();
+    if (std::all_of(match.begin(), match.end(), [&](const Json::Member &member) {
+          const MetadataValue *value = model.find(member.key);
+          return value && value->asString() && *value->asString() == member.value.asString();
+        }))
+      fitting.push_back(&circuit);
+  }
+  if (fitting.size() == 1)
+    return *fitting[0];
+  std::vector<Note> notes;
+  if (fitting.empty()) {
+    const MetadataValue *architecture = model.find("general.architecture");
+    std::vector<std::string> known;
+    for (const auto &entry : catalog.circuits())
+      known.push_back(entry.first);
+    notes.push_back(
+        {{},
+         fmt::format("circuits: {}; a family is added by one circuit file", quotedList(known))});
+    throw Error({model.path()}, "E030",
+                architecture && architecture->asString()
+                    ? fmt::format("no circuit fits architecture '{}'", *architecture->asString())
+                    : "metadata key 'general.architecture' is missing; no circuit fits",
+                notes);
+  }
+  for (const Json *circuit : fitting)
+    notes.push_back({circuit->at("match").location(), "this circuit fits"});
+  throw Error({model.path()}, "E030",
+              fmt::format("{} circuits fit the model; exactly one must", fitting.size()), notes);
+}
+
+CircuitInstance instantiate(const Catalog &catalog, const Json &circuit, const ModelFile &model) {
+  return Instantiation(catalog, circuit, model).run();
+}
+
+} // namespace writ

@@ -1,0 +1,154 @@
+//===- Catalog.cpp - reading the data folders -----------------------------===//
+#include "compiler/Resolve/Catalog.h"
+
+#include "compiler/Resolve/ReadCatalog.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace writ {
+namespace fs = std::filesystem;
+namespace {
+
+/// The .json files directly in `folder`, sorted: the order of a folder's entries is not to be
+/// relied on.
+std::vector<fs::path> jsonFiles(const fs::path &folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".json")
+      files.push_back(it->path());
+  if (error)
+    throw Error({folder.string()}, "E001", fmt::format("cannot read folder: {}", error.message()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<fs::path> folders(const fs::path &root) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error))
+    if (it->is_directory())
+      found.push_back(it->path());
+  if (error)
+    throw Error({root.string()}, "E001", fmt::format("cannot read folder: {}", error.message()));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+} // namespace
+
+CatalogPaths CatalogPaths::below(const std::string &root) {
+  return {root + "/contracts", root + "/kernel_maps", root + "/circuits"};
+}
+
+/// Collects the diagnostics of all files, so that one run shows every fault.
+struct CatalogReader {
+  Catalog catalog;
+  std::vector<Diagnostic> found;
+
+  /// Reads `path`, checks it against `schema`, and hands it to `take`.
+  template <typename Take> void read(const fs::path &path, const Json &schema, Take take) {
+    try {
+      Json json = readJsonFile(path.string());
+      checkSchema(json, schema);
+      take(json);
+    } catch (const Error &error) {
+      found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+
+  /// Puts an entry under its id, which must be the file's stem.
+  template <typename Entry>
+  void put(std::map<std::string, Entry> &table, const std::string &id, Entry entry,
+           const Json &json, const fs::path &path) {
+    if (path.stem() != id)
+      found.push_back({json.at("id").location(),
+                       "E120",
+                       fmt::format("id '{}' stands in '{}'; an id is its file's stem", id,
+                                   path.filename().string()),
+                       {}});
+    else if (!table.emplace(id, std::move(entry)).second)
+      found.push_back(
+          {json.at("id").location(), "E120", fmt::format("id '{}' is declared twice", id), {}});
+  }
+
+  void readContracts() {
+    const fs::path root = catalog.folders.contracts;
+    const Json contractSchema = readJsonFile((root / "schema/contract.json").string());
+    const Json profileSchema = readJsonFile((root / "schema/profile.json").string());
+    for (const auto &[name, family] : catalog.familyTable) {
+      if (!fs::is_directory(root / name))
+        continue;
+      for (const fs::path &path : jsonFiles(root / name))
+        read(path, contractSchema, [&](const Json &json) {
+          Contract contract = readContract(json);
+          if (contract.family != name)
+            found.push_back(
+                {json.at("family").location(),
+                 "E121",
+                 fmt::format("family '{}' stands in the folder of '{}'", contract.family, name),
+                 {}});
+          put(catalog.contractTable, contract.id, contract, json, path);
+        });
+    }
+    for (const fs::path &path : jsonFiles(root / "profiles"))
+      read(path, profileSchema, [&](const Json &json) {
+        Profile profile = readProfile(json);
+        put(catalog.profileTable, profile.id, profile, json, path);
+      });
+  }
+
+  void readMaps() {
+    const fs::path root = catalog.folders.kernelMaps;
+    const Json schema = readJsonFile((root / "schema/kernel_map.json").string());
+    for (const fs::path &folder : folders(root)) {
+      if (folder.filename() == "schema")
+        continue;
+      for (const fs::path &path : jsonFiles(folder))
+        read(path, schema, [&](const Json &json) {
+          KernelMap map = readKernelMap(json);
+          if (folder.filename() != map.op)
+            found.push_back({json.at("op").location(),
+                             "E121",
+                             fmt::format("op '{}' stands in the folder of '{}'", map.op,
+                                         folder.filename().string()),
+                             {}});
+          put(catalog.mapTable, map.id, map, json, path);
+        });
+    }
+  }
+
+  void readCircuits() {
+    const fs::path root = catalog.folders.circuits;
+    const Json schema = readJsonFile((root / "schema/circuit.json").string());
+    for (const fs::path &path : jsonFiles(root))
+      read(path, schema, [&](const Json &json) {
+        put(catalog.circuitTable, json.at("id").asString(), json, json, path);
+      });
+  }
+};
+
+Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions) {
+  CatalogReader reader;
+  Catalog &catalog = reader.catalog;
+  catalog.folders = paths;
+  catalog.vocabularyJson = readJsonFile(paths.contracts + "/vocabulary.json");
+  checkSchema(catalog.vocabularyJson, readJsonFile(paths.contracts + "/schema/vocabulary.json"));
+  catalog.familyTable = readFamilies(catalog.vocabularyJson);
+  reader.readContracts();
+  reader.readMaps();
+  reader.readCircuits();
+  if (reader.found.empty()) {
+    checkContracts(catalog, reader.found);
+    checkProfiles(catalog, reader.found);
+    checkKernelMaps(catalog, functions, reader.found);
+    checkOverlaps(catalog, reader.found);
+  }
+  if (!reader.found.empty())
+    throw Error(std::move(reader.found));
+  return std::move(reader.catalog);
+}
+
+} // namespace writ

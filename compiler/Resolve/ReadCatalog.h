@@ -1,0 +1,30 @@
+//===- ReadCatalog.h - JSON documents to catalog entries (private) --------===//
+#pragma once
+
+#include "compiler/Resolve/Catalog.h"
+
+namespace writ {
+
+/// Each takes a document that its schema has accepted.
+std::map<std::string, Family> readFamilies(const Json &vocabulary);
+Contract readContract(const Json &json);
+Profile readProfile(const Json &json);
+KernelMap readKernelMap(const Json &json);
+
+/// Faults of the whole that no schema sees. Each appends what it finds.
+void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found);
+void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found);
+void checkKernelMaps(const Catalog &catalog, const KnownFunctions &functions,
+                     std::vector<Diagnostic> &found);
+void checkOverlaps(const Catalog &catalog, std::vector<Diagnostic> &found);
+
+/// E302: a contract id that is not one, with the nearest ids.
+Diagnostic unknownContract(const Catalog &catalog, const std::string &id, const Location &location);
+
+/// Where two maps accept the same requirement: one text a dimension ("rows in [32, 64]"), or
+/// nothing where they are disjoint.
+std::optional<std::vector<std::string>> overlapOf(const KernelMap &a, const KernelMap &b);
+/// "rows in [1, 64], k in [32, …) step 32"
+std::string acceptedRegion(const KernelMap &map);
+
+} // namespace writ
