@@ -23,14 +23,17 @@ namespace writ {
 /// One storage type of the GGUF format. Rows are made of blocks; a row whose element count no block
 /// divides does not exist.
 struct StorageType {
-  const char *name;        ///< as GGUF and MLIR write it: "q4_1", "f16", "bf16"
-  uint32_t ggufId;         ///< ggml_type
-  uint32_t blockElements;  ///< elements of one block; 1 for scalars
-  uint32_t blockBytes;     ///< bytes of one block
+  const char *name;       ///< as GGUF and MLIR write it: "q4_1", "f16", "bf16"
+  uint32_t ggufId;        ///< ggml_type; noGgufId for the types that only safetensors has
+  uint32_t blockElements; ///< elements of one block; 1 for scalars
+  uint32_t blockBytes;    ///< bytes of one block
 };
 
-/// Every storage type of the format, by GGUF id order. Removed ids are absent.
+inline constexpr uint32_t noGgufId = 0xffffffff;
+
+/// Every storage type of the GGUF format, by id. Ids that the format has removed are absent.
 std::span<const StorageType> storageTypes();
+/// By name; also the types that only safetensors has ("u8", "u16", "bool", "f8_e4m3" …).
 const StorageType *findStorageType(std::string_view name);
 const StorageType *findStorageType(uint32_t ggufId);
 
@@ -75,33 +78,50 @@ public:
   const std::string &format() const { return fileFormat; } ///< "gguf-v3", "safetensors"
   const std::vector<MetadataEntry> &metadata() const { return entries; }
   const std::vector<TensorInfo> &tensors() const { return infos; } ///< in file order
-  const MetadataValue *find(std::string_view key) const;
-  const TensorInfo *findTensor(std::string_view name) const;
+  const MetadataValue *find(std::string_view key) const;           ///< null where absent
+  const TensorInfo *findTensor(std::string_view name) const;       ///< null where absent
   /// The tensor's bytes in the mapping.
   virtual std::span<const std::byte> bytes(const TensorInfo &tensor) const = 0;
   /// SHA-256 of the whole file.
   virtual std::string sha256() const = 0;
 
 protected:
+  /// To be called once entries and infos are complete: find() and findTensor() search the indexes.
+  void buildIndexes();
+
   std::string filePath, fileFormat;
   std::vector<MetadataEntry> entries;
   std::vector<TensorInfo> infos;
+
+private:
+  std::vector<uint32_t> entriesByKey, infosByName;
 };
 
 /// Opens a GGUF (v2, v3; little-endian) or a .safetensors file, by its content. Every bound is
-/// checked before memory is asked for; an error names the byte offset and the field (E020 …).
+/// checked before memory is asked for, and what is kept beside the mapping is at most a fixed
+/// multiple of the file. Errors name the byte offset and the field: E020 another format, E021 the
+/// file ends too early, E022 an impossible count or length, E023 a value that the format forbids,
+/// E024 a duplicate key or tensor, E025 alignment, E026 shape, E027 placement of a tensor's bytes,
+/// E028 storage type, E029 safetensors header. A safetensors file's metadata are its strings.
 std::unique_ptr<ModelFile> openModelFile(const std::string &path);
+/// The same for bytes in memory, which stay the caller's and must outlive the result. `name` is
+/// what diagnostics call them.
+std::unique_ptr<ModelFile> openModelBytes(std::span<const std::byte> bytes,
+                                          const std::string &name);
 
 /// One tensor to be written to a safetensors file.
 struct SafetensorsItem {
   std::string name;
-  std::string dtype; ///< a safetensors type: "F32", "F64", "U8" …
+  std::string dtype; ///< a safetensors type: "F32", "BF16", "U8" …
   std::vector<int64_t> shape;
   std::span<const std::byte> bytes;
 };
 /// Writes items in the order given, each aligned to `alignment` bytes (the gaps are covered by the
 /// header's own padding and by zero bytes counted to "__pad<i>" U8 tensors, as the format leaves no
-/// holes). The file appears whole or not at all (temporary name, fsync, rename).
+/// holes). The file appears whole or not at all (temporary name, fsync, rename). E002 where it
+/// cannot be written, E029 where items do not fit the format: a duplicate or reserved name, an
+/// unknown dtype, bytes that are not as many as the shape says. `alignment` is a power of two from
+/// 8 up.
 void writeSafetensors(const std::string &path, std::span<const SafetensorsItem> items,
                       const std::vector<std::pair<std::string, std::string>> &metadata,
                       size_t alignment = 64);
