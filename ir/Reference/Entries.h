@@ -1,0 +1,22 @@
+//===- Entries.h - one evaluator for each op family -----------------------===//
+#pragma once
+
+#include "ir/Reference/Reference.h"
+
+namespace writ::reference {
+
+void evaluateAttention(Call &call);
+void evaluateEmbedding(Call &call);
+void evaluateGate(Call &call);
+void evaluateKvStore(Call &call);
+void evaluateLinear(Call &call);
+void evaluateLogProbability(Call &call);
+void evaluateQuantizeActivation(Call &call);
+void evaluateResidual(Call &call);
+void evaluateRmsNorm(Call &call);
+void evaluateRope(Call &call);
+void evaluateRopeTable(Call &call);
+void evaluateSample(Call &call);
+void evaluateSelectRows(Call &call);
+
+} // namespace writ::reference

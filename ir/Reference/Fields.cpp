@@ -1,0 +1,119 @@
+//===- Fields.cpp - reading a contract ------------------------------------===//
+#include "ir/Reference/Fields.h"
+
+#include <charconv>
+
+namespace writ::reference {
+
+Fields::Fields(const Call &call, const char *family) : call(call) {
+  if (!call.contract || !call.vocabulary || !call.functions)
+    throw ReferenceError("a call needs contract, vocabulary and functions");
+  where = "contract '" + call.contract->value("id", "") + "'";
+  if (call.contract->value("family", "") != family)
+    throw ReferenceError(where + ": field 'family' is '" + call.contract->value("family", "") +
+                         "', expected '" + family + "'");
+  read = {"schema", "id", "family", "operands", "bound"};
+}
+
+const nlohmann::json &Fields::value(const std::string &field) {
+  const size_t dot = field.find('.');
+  const std::string first = field.substr(0, dot);
+  const nlohmann::json *found = &*call.contract;
+  if (found->contains(first))
+    found = &(*found)[first];
+  else
+    throw ReferenceError(where + ": field '" + first + "' is missing");
+  if (dot != std::string::npos) {
+    const std::string second = field.substr(dot + 1);
+    if (!found->is_object() || !found->contains(second))
+      throw ReferenceError(where + ": field '" + field + "' is missing");
+    found = &(*found)[second];
+  }
+  read.insert(field);
+  return *found;
+}
+
+const std::string &Fields::word(const std::string &field) {
+  const nlohmann::json &json = value(field);
+  if (!json.is_string())
+    throw ReferenceError(where + ": field '" + field + "' is " + json.dump() + ", not a word");
+  return json.get_ref<const std::string &>();
+}
+
+size_t Fields::choose(const std::string &field, std::initializer_list<const char *> known) {
+  const std::string &found = word(field);
+  size_t index = 0;
+  for (const char *candidate : known) {
+    if (found == candidate)
+      return index;
+    ++index;
+  }
+  unknownWord(field, found, known);
+}
+
+void Fields::unknownWord(const std::string &field, const std::string &word,
+                         std::initializer_list<const char *> known) const {
+  std::string list;
+  for (const char *candidate : known)
+    list += std::string(list.empty() ? "" : ", ") + "'" + candidate + "'";
+  throw ReferenceError(where + ": field '" + field + "' is '" + word + "'; the reference knows " +
+                       list);
+}
+
+int64_t Fields::count(const std::string &field) {
+  const nlohmann::json &json = value(field);
+  if (!json.is_number_integer() || json.get<int64_t>() < 1)
+    throw ReferenceError(where + ": field '" + field + "' is " + json.dump() + ", not a count");
+  return json.get<int64_t>();
+}
+
+float Fields::hexFloat(const std::string &field) {
+  return static_cast<float>(parseHexFloat(word(field)));
+}
+
+const std::string &Fields::attribute(const std::string &field) {
+  const std::string &stated = word(field);
+  auto given = call.attributes.find(field);
+  if (given == call.attributes.end() || given->second != stated)
+    throw ReferenceError(where + ": field '" + field + "' is '" + stated + "', but the op has " +
+                         (given == call.attributes.end() ? "none" : "'" + given->second + "'"));
+  return stated;
+}
+
+void Fields::requireIeee(const char *nan, const char *infinity) {
+  require("exceptional.nan", nan);
+  require("exceptional.infinity", infinity);
+  require("exceptional.subnormal", "kept");
+  choose("exceptional.overflow", {"to_infinity", "impossible"});
+}
+
+void Fields::checkAllRead() const {
+  for (const auto &[key, json] : call.contract->items()) {
+    if (read.contains(key))
+      continue;
+    if (!json.is_object())
+      throw ReferenceError(where + ": field '" + key + "' has no effect on this op");
+    for (const auto &[inner, ignored] : json.items())
+      if (!read.contains(key + "." + inner))
+        throw ReferenceError(where + ": field '" + key + "." + inner +
+                             "' has no effect on this op");
+  }
+}
+
+double parseHexFloat(std::string_view text) {
+  const std::string_view whole = text;
+  const bool negative = text.starts_with('-');
+  if (negative)
+    text.remove_prefix(1);
+  double result = 0;
+  const bool prefixed = text.starts_with("0x");
+  if (prefixed)
+    text.remove_prefix(2);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), result, std::chars_format::hex);
+  if (!prefixed || error != std::errc() || end != text.data() + text.size())
+    throw ReferenceError("'" + std::string(whole) + "' is not a hexadecimal number");
+  return negative ? -result : result;
+}
+
+} // namespace writ::reference

@@ -1,0 +1,41 @@
+//===- Function.h - elementary functions, step by step --------------------===//
+#pragma once
+
+#include "ir/Reference/Expression.h"
+#include "ir/Reference/Reference.h"
+
+namespace writ::reference {
+
+/// One function of functions.json, interpreted.
+class Function {
+public:
+  Function(const nlohmann::json &functions, const std::string &name);
+
+  /// All results, in the order of the signature.
+  std::vector<double> evaluate(double argument) const;
+  /// The one result of a binary32 function.
+  float operator()(float argument) const;
+
+private:
+  struct Special {
+    Expression condition, result;
+  };
+  struct Step {
+    std::string name;
+    Expression expression;
+  };
+  void readSignature(const std::string &signature);
+  double asNumber(const Expression &expression, const Variables &variables,
+                  const OtherFunction &other) const;
+
+  std::string name;
+  FloatType type = FloatType::binary32;
+  std::string argument;
+  std::vector<std::string> results;
+  Variables constants;
+  std::vector<Special> specials;
+  std::vector<Step> steps;
+  std::map<std::string, std::shared_ptr<const Function>> others; ///< functions that a step calls
+};
+
+} // namespace writ::reference

@@ -1,0 +1,126 @@
+//===- Reduction.cpp - the order in which terms become a sum --------------===//
+#include "ir/Reference/Reduction.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace writ::reference {
+namespace {
+
+[[noreturn]] void unknown(const std::string &id, const char *parameter, const std::string &word) {
+  throw ReferenceError("reduction '" + id + "': the reference does not know " + parameter + " '" +
+                       word + "'");
+}
+
+} // namespace
+
+float multiplyAdd(MultiplyAdd form, float a, float b, float c) {
+  if (form == MultiplyAdd::fma)
+    return std::fma(a, b, c);
+  const float product = a * b;
+  return product + c;
+}
+
+Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
+    : id(fields.word(field)) {
+  const nlohmann::json &words = call.vocabulary->at("words").at("reduction");
+  if (!words.contains(id))
+    throw ReferenceError("field '" + field + "' is '" + id + "', which is no reduction id");
+  const nlohmann::json &word = words[id];
+  if (const std::string precision = word.value("accumulator", ""); precision != "fp32")
+    unknown(id, "accumulator", precision);
+
+  const std::string multiply = word.value("multiply_add", "");
+  isProduct = multiply != "none";
+  if (multiply == "mul_add")
+    form = MultiplyAdd::mulAdd;
+  else if (isProduct && multiply != "fma")
+    unknown(id, "multiply_add", multiply);
+
+  const std::string kind = word.value("order", "");
+  if (kind == "lanes" || kind == "slots") {
+    order = kind == "lanes" ? Order::lanes : Order::slots;
+    partials = word.at("lanes").get<int64_t>();
+  } else if (kind == "segments") {
+    order = Order::segments;
+    partials = word.at("segments").get<int64_t>();
+    unit = word.at("unit").get<int64_t>();
+  } else if (kind != "ascending") {
+    unknown(id, "order", kind);
+  }
+
+  const std::string merging = word.value("merge", "");
+  if (merging == "tree_halves")
+    mergeOrder = Merge::treeHalves;
+  else if (merging == "tree_adjacent")
+    mergeOrder = Merge::treeAdjacent;
+  else if (merging != "none")
+    unknown(id, "merge", merging);
+  const bool merges = mergeOrder != Merge::none;
+  if (merges ? !std::has_single_bit(static_cast<uint64_t>(partials)) : partials != 1)
+    unknown(id, "merge of this many partials", merging);
+}
+
+float Reduction::products(int64_t terms, const std::function<float(int64_t)> &a,
+                          const std::function<float(int64_t)> &b, int64_t termsPerUnit) const {
+  if (!isProduct)
+    throw ReferenceError("reduction '" + id + "' sums terms, but products are summed here");
+  return run(terms, termsPerUnit,
+             [&](float sum, int64_t i) { return multiplyAdd(form, a(i), b(i), sum); });
+}
+
+float Reduction::terms(int64_t terms, const std::function<float(int64_t)> &term) const {
+  if (isProduct)
+    throw ReferenceError("reduction '" + id + "' sums products, but terms are summed here");
+  return run(terms, unit, [&](float sum, int64_t i) { return sum + term(i); });
+}
+
+float Reduction::run(int64_t terms, int64_t termsPerUnit,
+                     const std::function<float(float, int64_t)> &accumulate) const {
+  std::vector<float> partial(partials, 0.0f);
+  switch (order) {
+  case Order::ascending:
+    for (int64_t i = 0; i < terms; ++i)
+      partial[0] = accumulate(partial[0], i);
+    break;
+  case Order::lanes:
+    for (int64_t lane = 0; lane < partials; ++lane)
+      for (int64_t i = lane; i < terms; i += partials)
+        partial[lane] = accumulate(partial[lane], i);
+    break;
+  case Order::slots:
+    if (terms > partials)
+      throw ReferenceError("reduction '" + id + "' has fewer slots than terms");
+    for (int64_t i = 0; i < terms; ++i)
+      partial[i] = accumulate(0.0f, i);
+    break;
+  case Order::segments: {
+    const int64_t units = (terms + termsPerUnit - 1) / termsPerUnit;
+    const int64_t unitsOfSegment = (units + partials - 1) / partials;
+    for (int64_t segment = 0; segment < partials; ++segment) {
+      const int64_t begin = segment * unitsOfSegment * termsPerUnit;
+      const int64_t end = std::min(terms, begin + unitsOfSegment * termsPerUnit);
+      for (int64_t i = begin; i < end; ++i)
+        partial[segment] = accumulate(partial[segment], i);
+    }
+    break;
+  }
+  }
+  return merge(std::move(partial));
+}
+
+float Reduction::merge(std::vector<float> v) const {
+  if (mergeOrder == Merge::treeAdjacent) {
+    for (size_t n = v.size(); n > 1; n /= 2)
+      for (size_t i = 0; i < n / 2; ++i)
+        v[i] = v[2 * i] + v[2 * i + 1];
+  } else if (mergeOrder == Merge::treeHalves) {
+    for (size_t s = v.size() / 2; s >= 1; s /= 2)
+      for (size_t i = 0; i < s; ++i)
+        v[i] = v[i] + v[i + s];
+  }
+  return v[0];
+}
+
+} // namespace writ::reference

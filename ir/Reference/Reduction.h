@@ -1,0 +1,50 @@
+//===- Reduction.h - the order in which terms become a sum ----------------===//
+//
+// A reduction id is looked up in the vocabulary; lanes, segments, unit and merge are read there.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/Reference/Fields.h"
+
+#include <functional>
+
+namespace writ::reference {
+
+/// a * b + c as the word says: "fma" rounds once, "mul_add" twice.
+enum class MultiplyAdd { fma, mulAdd };
+float multiplyAdd(MultiplyAdd form, float a, float b, float c);
+
+class Reduction {
+public:
+  /// The reduction that `field` of the contract names.
+  Reduction(const Call &call, Fields &fields, const std::string &field);
+
+  /// Sum of a(i) * b(i). `unit` is how many terms make one unit of the segments: the vocabulary's
+  /// number of elements where a term is an element, 1 where it is a whole block.
+  float products(int64_t terms, const std::function<float(int64_t)> &a,
+                 const std::function<float(int64_t)> &b, int64_t unit) const;
+  /// Elements of one unit.
+  int64_t unitElements() const { return unit; }
+  /// Sum of term(i).
+  float terms(int64_t terms, const std::function<float(int64_t)> &term) const;
+  bool multiplies() const { return isProduct; }
+
+private:
+  enum class Order { lanes, slots, segments, ascending };
+  enum class Merge { treeHalves, treeAdjacent, none };
+
+  float run(int64_t terms, int64_t termsPerUnit,
+            const std::function<float(float, int64_t)> &accumulate) const;
+  float merge(std::vector<float> partials) const;
+
+  std::string id;
+  Order order = Order::ascending;
+  Merge mergeOrder = Merge::none;
+  bool isProduct = false;
+  MultiplyAdd form = MultiplyAdd::fma;
+  int64_t partials = 1;
+  int64_t unit = 1;
+};
+
+} // namespace writ::reference

@@ -1,0 +1,39 @@
+//===- Registry.cpp - the entries by name ---------------------------------===//
+#include "ir/Reference/Entries.h"
+
+namespace writ::reference {
+namespace {
+
+const std::map<std::string, Entry, std::less<>> &entries() {
+  static const std::map<std::string, Entry, std::less<>> table = {
+      {"reference_attention", evaluateAttention},
+      {"reference_embedding", evaluateEmbedding},
+      {"reference_gate", evaluateGate},
+      {"reference_kv_store", evaluateKvStore},
+      {"reference_linear", evaluateLinear},
+      {"reference_log_probability", evaluateLogProbability},
+      {"reference_quantize_activation", evaluateQuantizeActivation},
+      {"reference_residual", evaluateResidual},
+      {"reference_rms_norm", evaluateRmsNorm},
+      {"reference_rope", evaluateRope},
+      {"reference_rope_table", evaluateRopeTable},
+      {"reference_sample", evaluateSample},
+      {"reference_select_rows", evaluateSelectRows}};
+  return table;
+}
+
+} // namespace
+
+Entry findReference(std::string_view name) {
+  auto found = entries().find(name);
+  return found == entries().end() ? nullptr : found->second;
+}
+
+std::vector<std::string> referenceNames() {
+  std::vector<std::string> names;
+  for (const auto &[name, entry] : entries())
+    names.push_back(name);
+  return names;
+}
+
+} // namespace writ::reference
