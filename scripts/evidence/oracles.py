@@ -72,7 +72,10 @@ class LlamaOracle:
 
     def _run(self, *arguments, text=None):
         command = [str(self.program), *map(str, arguments)]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        # Threads that spin at barriers crawl on a busy machine; waiting asleep changes no bit.
+        environment = os.environ | {"OMP_WAIT_POLICY": "passive"}
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
+                              env=environment)  # fmt: skip
         if done.returncode != 0:
             raise SystemExit(f"error: {' '.join(command)} failed: {done.stderr.strip()}")
         return done.stdout
@@ -127,7 +130,7 @@ def _finite(value):
 def write_json(path, value):
     """Indented, but with each array of integers on one line."""
     text = json.dumps(_finite(value), indent=1, allow_nan=False)
-    text = re.sub(r"\[[\d\s,]+\]", lambda array: " ".join(array[0].split()), text)
+    text = re.sub(r"\[[\d\s,]+\]", lambda array: "[" + " ".join(array[0][1:-1].split()) + "]", text)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n")
 
