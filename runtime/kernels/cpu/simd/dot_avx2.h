@@ -1,0 +1,138 @@
+//===- dot_avx2.h - integer block dots with AVX2 --------------------------===//
+//
+// See linear/block_linear.h for the formula. Two 32-byte vectors of weight codes hold 4 elements of each
+// of 16 rows. vpmaddubsw adds two products in 16 bits and saturates:
+//   nibbles   2 * 15 * 127 = 3810 a step; the 8 steps of a block reach 30480, within 16 bits
+//   bytes     the stored w + 128 becomes |w|, and q takes the sign of w: 2 * 128 * 127 = 32512
+//             (q is in [-127, 127]), so each step is exact and is widened at once
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <immintrin.h>
+
+namespace {
+
+constexpr int64_t kTilePanels = 1, kTileRows = 2;
+constexpr int64_t kPrefetchBytes = 4096;
+
+inline __m256i broadcastCodes(const int8_t *codes) {
+  int32_t four;
+  __builtin_memcpy(&four, codes, sizeof(four));
+  return _mm256_set1_epi32(four);
+}
+inline __m256i loadCodes(const uint8_t *codes) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(codes));
+}
+inline __m256 widenHalves(const uint16_t *from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from)));
+}
+
+/// dots[h][r] = w * q over the 32 elements of one block, for the rows 8h .. 8h + 7 of the panel.
+template <typename Format, int64_t R>
+inline void blockDots(const uint8_t *codes, const int8_t *const *q, __m256i (*dots)[R]) {
+  const __m256i ones = _mm256_set1_epi16(1);
+#pragma GCC unroll 2
+  for (int64_t h = 0; h < 2; ++h) {
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < R; ++r)
+      dots[h][r] = _mm256_setzero_si256();
+    if constexpr (Format::kNibbles) {
+      const __m256i mask = _mm256_set1_epi8(15);
+#pragma GCC unroll 4
+      for (int64_t g = 0; g < 4; ++g) {
+        const __m256i packed = loadCodes(codes + g * 64 + h * 32);
+        const __m256i low = _mm256_and_si256(packed, mask);
+        const __m256i high = _mm256_and_si256(_mm256_srli_epi16(packed, 4), mask);
+#pragma GCC unroll 4
+        for (int64_t r = 0; r < R; ++r) {
+          const __m256i a = _mm256_maddubs_epi16(low, broadcastCodes(q[r] + 4 * g));
+          const __m256i b = _mm256_maddubs_epi16(high, broadcastCodes(q[r] + 16 + 4 * g));
+          dots[h][r] = _mm256_add_epi16(dots[h][r], _mm256_add_epi16(a, b));
+        }
+      }
+#pragma GCC unroll 4
+      for (int64_t r = 0; r < R; ++r)
+        dots[h][r] = _mm256_madd_epi16(dots[h][r], ones);
+    } else {
+      const __m256i bias = _mm256_set1_epi8(-128);
+#pragma GCC unroll 8
+      for (int64_t g = 0; g < 8; ++g) {
+        const __m256i w = _mm256_xor_si256(loadCodes(codes + g * 64 + h * 32), bias);
+        const __m256i magnitude = _mm256_abs_epi8(w);
+#pragma GCC unroll 4
+        for (int64_t r = 0; r < R; ++r) {
+          const __m256i a = _mm256_sign_epi8(broadcastCodes(q[r] + 4 * g), w);
+          dots[h][r] = _mm256_add_epi32(
+              dots[h][r], _mm256_madd_epi16(_mm256_maddubs_epi16(magnitude, a), ones));
+        }
+      }
+    }
+  }
+}
+
+template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTile &tile) {
+  static_assert(P == 1);
+  using Panels = BlockPanels<Format>;
+  // nibbles of q4_0 are stored as w + 8; the bytes of q8_0 are centred above
+  constexpr int kCorrection = Format::kNibbles ? Format::kBias : 0;
+  const int8_t *activation[R];
+  const float *scales[R];
+  const int32_t *sums[R];
+  __m256 acc[2][R];
+#pragma GCC unroll 4
+  for (int64_t r = 0; r < R; ++r) {
+    activation[r] = tileCodes(tile, r);
+    scales[r] = tileScales(tile, r);
+    sums[r] = tileSums(tile, r);
+    acc[0][r] = acc[1][r] = _mm256_setzero_ps();
+  }
+  forSegments(
+      tile.k / kBlockElements,
+      [&](int64_t block) __attribute__((always_inline)) {
+        const uint8_t *codes = Panels::codes(tile.panel, block);
+        const int8_t *q[R];
+        __m256i dots[2][R];
+        if constexpr (R == 1)
+#pragma GCC unroll 8
+          for (int64_t line = 0; line < Format::kBytes.codes; line += 64)
+            __builtin_prefetch(codes + kPrefetchBytes + line);
+#pragma GCC unroll 4
+        for (int64_t r = 0; r < R; ++r)
+          q[r] = activation[r] + block * kBlockElements;
+        blockDots<Format, R>(codes, q, dots);
+#pragma GCC unroll 2
+        for (int64_t h = 0; h < 2; ++h) {
+          const __m256 d = widenHalves(Panels::scales(tile.panel, block, tile.k) + 8 * h);
+          __m256 m = _mm256_setzero_ps();
+          if constexpr (Format::kMinimum)
+            m = widenHalves(Panels::minimums(tile.panel, block, tile.k) + 8 * h);
+#pragma GCC unroll 4
+          for (int64_t r = 0; r < R; ++r) {
+            __m256i exact = dots[h][r];
+            if constexpr (kCorrection != 0)
+              exact = _mm256_sub_epi32(exact, _mm256_set1_epi32(kCorrection * sums[r][block]));
+            const __m256 dot = _mm256_cvtepi32_ps(exact);
+            __m256 t;
+            if constexpr (Format::kMinimum) {
+              const __m256 sum = _mm256_set1_ps(static_cast<float>(sums[r][block]));
+              t = _mm256_fmadd_ps(d, dot, _mm256_mul_ps(m, sum));
+            } else {
+              t = _mm256_mul_ps(d, dot);
+            }
+            acc[h][r] = _mm256_fmadd_ps(_mm256_set1_ps(scales[r][block]), t, acc[h][r]);
+          }
+        }
+      },
+      [&](int64_t segment) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+        for (int64_t r = 0; r < R; ++r)
+#pragma GCC unroll 2
+          for (int64_t h = 0; h < 2; ++h) {
+            _mm256_store_ps(tile.sums + (r * kSegments + segment) * kLanes + 8 * h, acc[h][r]);
+            acc[h][r] = _mm256_setzero_ps();
+          }
+      });
+}
+
+} // namespace

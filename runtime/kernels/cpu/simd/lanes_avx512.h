@@ -1,0 +1,91 @@
+//===- lanes_avx512.h - 16 lanes as one 512-bit vector --------------------===//
+//
+// See lanes.h for what each operation means.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <hwy/highway.h>
+
+static_assert(HWY_STATIC_TARGET == HWY_AVX3, "Highway must see this body's instruction set");
+
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using LanesTag = hn::FixedTag<float, 16>;
+using Lanes = hn::Vec<LanesTag>;
+constexpr LanesTag kTag;
+constexpr hn::RebindToSigned<LanesTag> kIntTag;
+
+inline Lanes load(const float *from) { return hn::LoadU(kTag, from); }
+inline void store(Lanes value, float *to) { hn::StoreU(value, kTag, to); }
+inline Lanes broadcast(float value) { return hn::Set(kTag, value); }
+inline Lanes zero() { return hn::Zero(kTag); }
+inline Lanes loadHalf(const uint16_t *from) {
+  const hn::Rebind<hwy::float16_t, LanesTag> half;
+  return hn::PromoteTo(kTag, hn::LoadU(half, reinterpret_cast<const hwy::float16_t *>(from)));
+}
+inline Lanes loadBfloat(const uint16_t *from) {
+  const hn::Rebind<uint16_t, LanesTag> half;
+  const hn::RebindToUnsigned<LanesTag> wide;
+  return hn::BitCast(kTag, hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(half, from))));
+}
+inline void storeHalf(Lanes value, uint16_t *to) {
+  const hn::Rebind<hwy::float16_t, LanesTag> half;
+  hn::StoreU(hn::DemoteTo(half, value), half, reinterpret_cast<hwy::float16_t *>(to));
+}
+inline Lanes add(Lanes a, Lanes b) { return hn::Add(a, b); }
+inline Lanes sub(Lanes a, Lanes b) { return hn::Sub(a, b); }
+inline Lanes mul(Lanes a, Lanes b) { return hn::Mul(a, b); }
+inline Lanes div(Lanes a, Lanes b) { return hn::Div(a, b); }
+inline Lanes fma(Lanes a, Lanes b, Lanes c) { return hn::MulAdd(a, b, c); }
+inline Lanes maximum(Lanes a, Lanes b) { return hn::Max(a, b); }
+inline Lanes minimum(Lanes a, Lanes b) { return hn::Min(a, b); }
+inline Lanes absolute(Lanes a) { return hn::Abs(a); }
+inline Lanes roundEven(Lanes a) { return hn::Round(a); }
+inline Lanes selectGreater(Lanes a, Lanes b, Lanes x, Lanes y) {
+  return hn::IfThenElse(hn::Gt(a, b), x, y);
+}
+inline Lanes selectNaN(Lanes a, Lanes x, Lanes y) { return hn::IfThenElse(hn::Ne(a, a), x, y); }
+inline Lanes scaleTwice(Lanes p, Lanes n) {
+  const auto exponent = hn::ConvertTo(kIntTag, n);
+  const auto half = hn::ShiftRight<1>(exponent);
+  const auto bias = hn::Set(kIntTag, 127);
+  const Lanes first = hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const Lanes second =
+      hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
+  return hn::Mul(hn::Mul(p, first), second);
+}
+inline void storeCodes(Lanes value, int8_t *to) {
+  const hn::Rebind<int8_t, LanesTag> codes;
+  hn::StoreU(hn::DemoteTo(codes, hn::ConvertTo(kIntTag, value)), codes, to);
+}
+inline float treeSum(Lanes value) {
+  const hn::FixedTag<float, 8> eight;
+  const hn::FixedTag<float, 4> four;
+  const auto a = hn::Add(hn::LowerHalf(eight, value), hn::UpperHalf(eight, value));
+  const auto b = hn::Add(hn::LowerHalf(four, a), hn::UpperHalf(four, a));
+  const auto c = hn::Add(b, hn::Shuffle1032(b));
+  return hn::GetLane(hn::Add(c, hn::Shuffle2301(c)));
+}
+/// Pairs of vectors are halved together, so that no lane is ever wasted: after the step s the
+/// vectors hold s lanes of each of 16 / s sources.
+inline Lanes treeSums(const Lanes *vectors) {
+  const hn::Repartition<double, LanesTag> pairs;
+  Lanes a[8], b[4], c[2];
+  for (int i = 0; i < 8; ++i)
+    a[i] = hn::Add(hn::ConcatLowerLower(kTag, vectors[i + 8], vectors[i]),
+                   hn::ConcatUpperUpper(kTag, vectors[i + 8], vectors[i]));
+  for (int i = 0; i < 4; ++i)
+    b[i] = hn::Add(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(a[i + 4]), a[i]),
+                   hn::OddEvenBlocks(a[i + 4], hn::SwapAdjacentBlocks(a[i])));
+  for (int i = 0; i < 2; ++i) {
+    const auto x = hn::BitCast(pairs, b[i]), y = hn::BitCast(pairs, b[i + 2]);
+    c[i] = hn::Add(hn::BitCast(kTag, hn::InterleaveLower(pairs, x, y)),
+                   hn::BitCast(kTag, hn::InterleaveUpper(pairs, x, y)));
+  }
+  return hn::Add(hn::OddEven(hn::DupEven(c[1]), c[0]), hn::OddEven(c[1], hn::DupOdd(c[0])));
+}
+inline float greatest(Lanes value) { return hn::GetLane(hn::MaxOfLanes(kTag, value)); }
+
+} // namespace
