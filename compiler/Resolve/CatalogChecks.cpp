@@ -18,13 +18,6 @@ bool intersects(const std::vector<std::string> &a, const std::vector<std::string
   return std::any_of(a.begin(), a.end(), [&](const std::string &name) { return has(b, name); });
 }
 
-const OperandRule *findOperand(const Family &family, const std::string &name) {
-  for (const OperandRule &operand : family.operands)
-    if (operand.name == name)
-      return &operand;
-  return nullptr;
-}
-
 template <typename Entry> std::vector<std::string> keys(const std::map<std::string, Entry> &map) {
   std::vector<std::string> names;
   for (const auto &entry : map)
@@ -172,6 +165,45 @@ void checkMapArguments(const KernelMap &map, std::vector<Diagnostic> &found) {
                      {}});
 }
 
+/// The value of a contract's field, "partition.kind" reaching into objects.
+const Json *findField(const Json &contract, std::string_view path) {
+  const size_t dot = path.find('.');
+  const Json *value = contract.find(path.substr(0, dot));
+  return dot == std::string_view::npos || !value ? value : findField(*value, path.substr(dot + 1));
+}
+
+/// Every word of a contract stands in the vocabulary, a closed list. A reduction id is a complete
+/// semantic profile; a loose name in its place is E302, another unknown word E301.
+void checkWords(const Catalog &catalog, const Contract &contract, std::vector<Diagnostic> &found) {
+  const Json *fields = catalog.vocabulary().at("contract_fields").find(contract.family);
+  if (!fields)
+    return;
+  for (const Json::Member &field : fields->members()) {
+    const Json *value = findField(contract.json, field.key);
+    const Json *words = catalog.vocabulary().at("words").find(field.value.asString());
+    if (!value || !value->isString() || !words || words->find(value->asString()))
+      continue;
+    std::vector<std::string> known;
+    for (const Json::Member &word : words->members())
+      known.push_back(word.key);
+    std::vector<std::string> nearest = nearestNames(value->asString(), known);
+    const bool isReduction = field.value.asString() == "reduction";
+    const std::string what =
+        isReduction ? "reduction id" : "word of '" + field.value.asString() + "'";
+    found.push_back(
+        {value->location(),
+         isReduction ? "E302" : "E301",
+         isReduction
+             ? fmt::format("'{}' is not a reduction id: an id names a complete semantic profile",
+                           value->asString())
+             : fmt::format("'{}' is not a {}", value->asString(), what),
+         {{words->location(),
+           fmt::format("{}s are declared here; {}: {}", isReduction ? "reduction id" : "word",
+                       nearest.empty() ? "known" : "nearest",
+                       quotedList(nearest.empty() ? known : nearest))}}});
+  }
+}
+
 } // namespace
 
 Diagnostic unknownContract(const Catalog &catalog, const std::string &id,
@@ -200,6 +232,7 @@ void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found) {
              "E301",
              fmt::format("contract '{}' says nothing of operand '{}'", id, operand.name),
              {}});
+    checkWords(catalog, contract, found);
   }
 }
 

@@ -1,0 +1,128 @@
+//===- Evidence.cpp - what has been shown of a provider -------------------===//
+#include "compiler/Resolve/Evidence.h"
+
+#include "compiler/Support/Digest.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+namespace writ {
+namespace {
+
+std::string recordPath(const Catalog &catalog, const EvidenceNeed &need) {
+  return fmt::format("{}/evidence/{}/{}.json", catalog.paths().contracts, need.kind, need.subject);
+}
+
+/// The storage types of a model's weights, sorted: what an end-to-end record is bound to.
+std::string storageSet(const CircuitInstance &instance) {
+  std::set<std::string> types;
+  for (const InstanceOp &op : instance.ops)
+    for (const auto &[operand, weight] : op.weights)
+      if (weight.constant.empty())
+        types.insert(weight.storage);
+  return fmt::format("{}", fmt::join(types, "+"));
+}
+
+} // namespace
+
+CurrentDigests catalogDigests(const Catalog &catalog) {
+  CurrentDigests digests;
+  for (const auto &[id, contract] : catalog.contracts())
+    digests["contract:" + id] = contract.digest;
+  for (const auto &[id, map] : catalog.kernelMaps())
+    digests["map:" + id] = map.digest;
+  for (const auto &[id, circuit] : catalog.circuits())
+    digests["circuit:" + id] = sha256Json(circuit.plain());
+  for (const auto &[id, profile] : catalog.profiles())
+    digests["profile:" + id] = profile.digest;
+  digests["vocabulary"] = sha256Json(catalog.vocabulary().plain());
+  digests["functions"] =
+      sha256Json(readJsonFile(catalog.paths().contracts + "/functions.json").plain());
+  return digests;
+}
+
+std::vector<EvidenceNeed>
+evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Profile &profile,
+              const std::vector<std::pair<Requirement, Resolution>> &decisions) {
+  std::map<std::string, EvidenceNeed> byPath; // one need for each record, at its first use
+  auto add = [&](EvidenceNeed need) { byPath.emplace(need.kind + "/" + need.subject, need); };
+  const Location circuitAt = catalog.circuits().at(instance.circuit).at("id").location();
+  const std::string circuit = "circuit:" + instance.circuit, profileKey = "profile:" + profile.id;
+  add({"circuit", instance.circuit, {circuit}, circuitAt});
+  std::set<std::string> contracts, sources;
+  for (const auto &[requirement, resolution] : decisions) {
+    contracts.insert("contract:" + resolution.contract);
+    sources.insert("source:" + resolution.provider);
+    add({"contract",
+         resolution.contract,
+         {"contract:" + resolution.contract, "functions", "vocabulary", "reference"},
+         requirement.location});
+    EvidenceNeed provider{"provider",
+                          resolution.provider,
+                          {"map:" + resolution.provider, "source:" + resolution.provider,
+                           "contract:" + resolution.contract, "functions", "vocabulary",
+                           "reference"},
+                          requirement.location};
+    add(provider);
+  }
+  EvidenceNeed stitched{
+      "stitched", instance.circuit + "." + profile.id, {circuit, profileKey}, circuitAt};
+  stitched.bound.insert(stitched.bound.end(), contracts.begin(), contracts.end());
+  EvidenceNeed endToEnd = stitched;
+  stitched.bound.insert(stitched.bound.end(), sources.begin(), sources.end());
+  endToEnd.kind = "end_to_end";
+  endToEnd.subject += "." + storageSet(instance);
+  add(stitched);
+  add(endToEnd);
+  std::vector<EvidenceNeed> needs;
+  for (auto &[path, need] : byPath)
+    needs.push_back(std::move(need));
+  return needs;
+}
+
+std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
+                          const CurrentDigests &current) {
+  const std::string path = recordPath(catalog, need);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return "there is no record";
+  const Json record = readJsonFile(path);
+  if (record.at("kind").asString() != need.kind || record.at("subject").asString() != need.subject)
+    return fmt::format("the record speaks of {} '{}'", record.at("kind").asString(),
+                       record.at("subject").asString());
+  const std::string &verdict = record.at("verdict").asString();
+  if (verdict != "validated")
+    return fmt::format("its verdict is '{}'", verdict);
+  const Json &bound = record.at("bound");
+  for (const std::string &key : need.bound) {
+    const Json *digest = bound.find(key);
+    if (!digest)
+      return fmt::format("it does not bind '{}'", key);
+    auto now = current.find(key);
+    if (now == current.end() || now->second != digest->asString())
+      return fmt::format("it is stale: '{}' has changed since", key);
+  }
+  return "";
+}
+
+void requireEvidence(const Catalog &catalog, const std::vector<EvidenceNeed> &needs,
+                     const CurrentDigests &current) {
+  std::vector<Diagnostic> found;
+  for (const EvidenceNeed &need : needs) {
+    const std::string fault = evidenceFault(catalog, need, current);
+    if (fault.empty())
+      continue;
+    found.push_back({need.location,
+                     "E103",
+                     fmt::format("{} '{}' is not validated: {}", need.kind, need.subject, fault),
+                     {{{recordPath(catalog, need)}, "the evidence record lies here"},
+                      {{},
+                       "'make evidence' makes the records; --bringup compiles without them, not "
+                       "for production"}}});
+  }
+  if (!found.empty())
+    throw Error(std::move(found));
+}
+
+} // namespace writ

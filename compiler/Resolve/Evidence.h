@@ -1,0 +1,50 @@
+//===- Evidence.h - what has been shown of a provider, bound by digest ----===//
+//
+// Production needs five kinds of record (C7): circuit, contract, provider (implementation route),
+// stitched (op by op inside the model) and end_to_end (logits of a real model). A record lies in
+// contracts/evidence/<kind>/<subject>.json and names in `bound` the digest of everything that it
+// speaks of; one that differs from what is there now makes the record stale. Records are written by
+// `make evidence`; nothing else makes a provider validated.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Import/Circuit.h"
+#include "compiler/Resolve/Resolver.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace writ {
+
+/// Digests of what is there now, keyed as records write them: "contract:ID", "map:ID", "source:ID",
+/// "circuit:ID", "profile:ID", "functions", "vocabulary", "reference".
+using CurrentDigests = std::map<std::string, std::string>;
+
+/// Those of the catalog; the caller adds "source:ID" and "reference".
+CurrentDigests catalogDigests(const Catalog &catalog);
+
+/// One record that production needs: where it lies, and the keys that it must bind.
+struct EvidenceNeed {
+  std::string kind, subject;
+  std::vector<std::string> bound;
+  Location location; ///< what needs it, in the user's file
+};
+
+/// The needs of one model: its circuit, each contract and provider in use, the stitched and the
+/// end-to-end record of (circuit, profile[, storage types]).
+std::vector<EvidenceNeed>
+evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Profile &profile,
+              const std::vector<std::pair<Requirement, Resolution>> &decisions);
+
+/// Why a record does not count, or "" where it does.
+std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
+                          const CurrentDigests &current);
+
+/// Throws E103 for every need that no current record meets.
+void requireEvidence(const Catalog &catalog, const std::vector<EvidenceNeed> &needs,
+                     const CurrentDigests &current);
+
+} // namespace writ
