@@ -454,11 +454,11 @@ typedef struct writ_generate_result {
   int64_t decode_steps;       ///< runs of the model after the prompt
 } writ_generate_result;
 
-/// Feeds the prompt ids[0 .. count) (at least one token in the sequence or here) and draws tokens
-/// until something ends it. The sequence then holds the prompt and all drawn tokens but the last. A
-/// prompt that does not fit (WRIT_CONTEXT_FULL, WRIT_OUT_OF_PAGES) is refused before anything is
-/// done; a stop during the prompt rewinds the sequence, with WRIT_FINISH_STOPPED and WRIT_OK. A
-/// failure later keeps what was generated, and `result` (may be null) says how much.
+/// Feeds the prompt ids[0 .. count), count >= 1, and draws tokens until something ends it. The
+/// sequence then holds the prompt and all drawn tokens but the last. A prompt that does not fit
+/// (WRIT_CONTEXT_FULL, WRIT_OUT_OF_PAGES) is refused before anything is done; a stop during the
+/// prompt rewinds the sequence, with WRIT_FINISH_STOPPED and WRIT_OK. A failure later keeps what
+/// was generated, and `result` (may be null) says how much.
 WRIT_API writ_status writ_generate(writ_session *session, writ_sequence sequence,
                                    const int32_t *ids, int64_t count,
                                    const writ_generate_options *options,

@@ -1,0 +1,70 @@
+#include "support/cpu.h"
+
+#include <sched.h>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace writ {
+namespace {
+
+constexpr uint32_t kFma = 1u << 12, kOsXsave = 1u << 27, kAvx = 1u << 28, kF16c = 1u << 29;
+constexpr uint32_t kAvx2 = 1u << 5, kBmi2 = 1u << 8, kAvx512F = 1u << 16, kAvx512Dq = 1u << 17,
+                   kAvx512Bw = 1u << 30, kAvx512Vl = 1u << 31;
+constexpr uint32_t kAvx512Vnni = 1u << 11;
+constexpr uint64_t kXmmYmm = 0x6, kMasksZmm = 0xe0;
+
+template <class Word> bool has(Word word, Word bits) {
+  return (word & bits) == bits;
+}
+
+} // namespace
+
+CpuWords readCpuWords() {
+  CpuWords words;
+#if defined(__x86_64__)
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+    return words;
+  words.leaf1Ecx = ecx;
+  if (has(ecx, kOsXsave)) {
+    uint32_t low = 0, high = 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    words.xcr0 = uint64_t(high) << 32 | low;
+  }
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+    words.leaf7Ebx = ebx;
+    words.leaf7Ecx = ecx;
+  }
+#endif
+  return words;
+}
+
+writ_isa isaFromCpuWords(const CpuWords &words) {
+  if (!has(words.leaf1Ecx, kOsXsave | kAvx | kFma | kF16c) || !has(words.leaf7Ebx, kAvx2 | kBmi2) ||
+      !has(words.xcr0, kXmmYmm))
+    return WRIT_ISA_SCALAR;
+  if (!has(words.leaf7Ebx, kAvx512F | kAvx512Dq | kAvx512Bw | kAvx512Vl) ||
+      !has(words.leaf7Ecx, kAvx512Vnni) || !has(words.xcr0, kXmmYmm | kMasksZmm))
+    return WRIT_ISA_AVX2;
+  return WRIT_ISA_AVX512;
+}
+
+writ_isa bestIsa() {
+  return isaFromCpuWords(readCpuWords());
+}
+
+int processorCount() {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+    return CPU_COUNT(&set);
+#endif
+  const unsigned count = std::thread::hardware_concurrency();
+  return count > 0 ? int(count) : 1;
+}
+
+} // namespace writ

@@ -1,0 +1,112 @@
+#include "support/file.h"
+
+#include "support/error.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace writ {
+namespace {
+
+class Descriptor {
+public:
+  explicit Descriptor(int number) : number(number) {}
+  ~Descriptor() {
+    if (number >= 0)
+      ::close(number);
+  }
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  int get() const { return number; }
+
+private:
+  int number;
+};
+
+struct stat openedFile(const Descriptor &file, const std::string &path) {
+  if (file.get() < 0)
+    fail(WRIT_IO_ERROR, "cannot open '{}': {}", path, std::strerror(errno));
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0)
+    fail(WRIT_IO_ERROR, "cannot look at '{}': {}", path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode))
+    fail(WRIT_IO_ERROR, "'{}' is not a regular file", path);
+  return status;
+}
+
+int64_t nanoseconds(const timespec &time) {
+  return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+bool writeAll(int file, std::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t written = ::write(file, contents.data(), contents.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return false;
+    contents.remove_prefix(size_t(written));
+  }
+  return true;
+}
+
+} // namespace
+
+std::string readFile(const std::string &path, int64_t limit) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const struct stat status = openedFile(file, path);
+  if (status.st_size > limit)
+    fail(WRIT_IO_ERROR, "'{}' has {} bytes, more than the {} that such a file may have", path,
+         status.st_size, limit);
+  std::string contents(size_t(status.st_size), '\0');
+  size_t done = 0;
+  while (done < contents.size()) {
+    const ssize_t got = ::read(file.get(), contents.data() + done, contents.size() - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      fail(WRIT_IO_ERROR, "cannot read '{}': {}", path, std::strerror(errno));
+    if (got == 0)
+      fail(WRIT_IO_ERROR, "'{}' became shorter while it was read", path);
+    done += size_t(got);
+  }
+  return contents;
+}
+
+bool replaceFile(const std::string &path, std::string_view contents) {
+  std::string temporary = path + ".XXXXXX";
+  const Descriptor file(::mkstemp(temporary.data()));
+  if (file.get() < 0)
+    return false;
+  if (writeAll(file.get(), contents) && ::fchmod(file.get(), 0644) == 0 &&
+      ::rename(temporary.c_str(), path.c_str()) == 0)
+    return true;
+  ::unlink(temporary.c_str());
+  return false;
+}
+
+MappedFile::MappedFile(const std::string &path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const struct stat status = openedFile(file, path);
+  fileIdentity = {status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+  if (status.st_size == 0)
+    return;
+  void *memory = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED)
+    fail(WRIT_IO_ERROR, "cannot map '{}' ({} bytes): {}", path, status.st_size,
+         std::strerror(errno));
+  ::madvise(memory, size_t(status.st_size), MADV_WILLNEED);
+  base = static_cast<const std::byte *>(memory);
+}
+
+MappedFile::~MappedFile() {
+  if (base)
+    ::munmap(const_cast<std::byte *>(base), size_t(fileIdentity.size));
+}
+
+} // namespace writ
