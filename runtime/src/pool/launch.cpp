@@ -1,0 +1,21 @@
+//===- launch.cpp - one kernel of a step ----------------------------------===//
+
+#include "pool/thread_pool.h"
+#include "writ/writ.h"
+
+extern "C" WRIT_API void writ_launch(const writ_step *step, uint32_t call,
+                                     const writ_provider *provider, const void *args,
+                                     int64_t extent, int64_t grain) {
+  // Bodies of one provider keep the same bits, so the best one that is there is a matter of speed.
+  int isa = step->isa;
+  while (isa > WRIT_ISA_SCALAR && !provider->bodies[isa])
+    --isa;
+  const writ_body body = provider->bodies[isa];
+  const int64_t units = extent / grain + (extent % grain != 0 ? 1 : 0);
+  if (step->pool)
+    step->pool->run(body, args, units);
+  else if (units > 0)
+    body(args, 0, units);
+  if (step->trace)
+    step->trace(step->trace_user, step, call, provider, args);
+}
