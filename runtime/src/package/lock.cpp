@@ -1,0 +1,109 @@
+#include "package/lock.h"
+
+#include "support/digest.h"
+#include "support/error.h"
+#include "writ/packed_layout.h"
+
+#include <nlohmann/json.hpp>
+
+namespace writ {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A value in the lock, with its path for messages: "weights.sha256".
+class Field {
+public:
+  Field(const Json &value, std::string path) : value(value), path(std::move(path)) {}
+
+  bool has(const char *key) const {
+    return value.is_object() && value.contains(key) && !value.at(key).is_null();
+  }
+  Field operator[](const char *key) const {
+    const std::string full = path.empty() ? key : path + "." + key;
+    if (!value.is_object())
+      fail(WRIT_BAD_PACKAGE, "{}: '{}' is not an object", kLockFile, path);
+    if (!value.contains(key))
+      fail(WRIT_BAD_PACKAGE, "{}: field '{}' is missing", kLockFile, full);
+    return {value.at(key), full};
+  }
+  std::string text() const {
+    if (!value.is_string())
+      refuse("a string");
+    return value.get<std::string>();
+  }
+  std::string digest() const {
+    const std::string digest = text();
+    if (!isSha256Hex(digest))
+      refuse("64 lower-case hexadecimal digits");
+    return digest;
+  }
+  int64_t size() const {
+    if (!value.is_number_integer() ||
+        (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX) ||
+        value.get<int64_t>() < 0)
+      refuse("a whole number of 0 or more");
+    return value.get<int64_t>();
+  }
+  bool flag() const {
+    if (!value.is_boolean())
+      refuse("true or false");
+    return value.get<bool>();
+  }
+  LockedFile file() const {
+    const std::string name = (*this)["file"].text();
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+        name.find('\0') != std::string::npos)
+      (*this)["file"].refuse("the name of a file beside the lock");
+    return {name, (*this)["sha256"].digest()};
+  }
+
+private:
+  [[noreturn]] void refuse(const char *expected) const {
+    fail(WRIT_BAD_PACKAGE, "{}: field '{}' is {}, expected {}", kLockFile, path,
+         value.dump(-1, ' ', true, Json::error_handler_t::replace), expected);
+  }
+  const Json &value;
+  std::string path;
+};
+
+} // namespace
+
+Lock parseLock(std::string_view text) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception &error) {
+    fail(WRIT_BAD_PACKAGE, "{} is not JSON: {}", kLockFile, error.what());
+  }
+  const Field root(json, "");
+  if (const std::string schema = root["schema"].text(); schema != kLockSchema)
+    fail(WRIT_VERSION_MISMATCH,
+         "{}: schema is '{}', this library reads '{}'; compile the model again", kLockFile, schema,
+         kLockSchema);
+  if (const int64_t version = root["package_version"].size(); version != kPackageVersion)
+    fail(WRIT_VERSION_MISMATCH,
+         "{}: package_version is {}, this library reads {}; compile the model again", kLockFile,
+         version, kPackageVersion);
+  Lock lock;
+  lock.production = root["production"].flag();
+  lock.modelName = root["model"]["name"].text();
+  lock.modelSha256 = root["model"]["sha256"].digest();
+  lock.circuit = root["circuit"]["id"].text();
+  lock.circuitSha256 = root["circuit"]["sha256"].digest();
+  lock.profile = root["profile"]["id"].text();
+  lock.profileSha256 = root["profile"]["sha256"].digest();
+  lock.resolutionSha256 = root["resolution_sha256"].digest();
+  lock.weights = root["weights"].file();
+  lock.weightsBytes = root["weights"]["bytes"].size();
+  lock.weightsOffset = root["weights"]["data_offset"].size();
+  if (lock.weightsOffset % kPackedAlignment != 0)
+    fail(WRIT_BAD_PACKAGE, "{}: field 'weights.data_offset' is {}, expected a multiple of {}",
+         kLockFile, lock.weightsOffset, kPackedAlignment);
+  lock.tokenizer = root["tokenizer"].file();
+  if (root.has("chat"))
+    lock.chat = root["chat"].file();
+  return lock;
+}
+
+} // namespace writ

@@ -1,0 +1,42 @@
+//===- lock.h - writ.lock.json, as the runtime reads it -------------------===//
+//
+// The lock names every part of a package by its digest. The runtime reads the fields below and
+// leaves the rest (resolutions, evidence) to the compiler's tools.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace writ {
+
+inline constexpr const char *kLockFile = "writ.lock.json";
+inline constexpr const char *kLockSchema = "writ.lock.v1";
+inline constexpr int32_t kPackageVersion = 1;
+
+/// A file beside the lock; `name` has no folder in it.
+struct LockedFile {
+  std::string name;
+  std::string sha256;
+};
+
+struct Lock {
+  bool production = false;
+  std::string modelName, modelSha256;
+  std::string circuit, circuitSha256;
+  std::string profile, profileSha256;
+  std::string resolutionSha256;
+  LockedFile weights;        ///< the digest is that of the whole file
+  int64_t weightsBytes = 0;  ///< of the packed data: from weightsOffset to the file's end
+  int64_t weightsOffset = 0; ///< of the packed data in the file, a multiple of 64
+  LockedFile tokenizer;
+  LockedFile chat; ///< an empty name: the model has no chat template
+};
+
+/// Throws Failure: WRIT_VERSION_MISMATCH with both versions where the package is of another one,
+/// WRIT_BAD_PACKAGE with the field otherwise.
+Lock parseLock(std::string_view text);
+
+} // namespace writ

@@ -1,0 +1,153 @@
+#include "package/package.h"
+
+#include "support/digest.h"
+#include "support/error.h"
+
+#include <dlfcn.h>
+#include <nlohmann/json.hpp>
+
+namespace writ {
+namespace {
+
+constexpr int64_t kLockLimit = int64_t(256) << 20;
+constexpr int64_t kTextLimit = int64_t(1) << 30;
+
+/// The contents of a file whose digest is the lock's.
+std::string readLocked(const std::string &folder, const LockedFile &file, int64_t limit) {
+  std::string text = readFile(folder + "/" + file.name, limit);
+  const std::string digest = sha256Hex(std::as_bytes(std::span(text)));
+  if (digest != file.sha256)
+    fail(WRIT_DIGEST_MISMATCH, "{} has SHA-256 {}, but {} names {}; compile the model again",
+         file.name, digest, kLockFile, file.sha256);
+  return text;
+}
+
+} // namespace
+
+Library::Library(const std::string &path) : path(path) {
+  // A name without a slash would be searched for elsewhere.
+  const std::string name = path.find('/') == std::string::npos ? "./" + path : path;
+  handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    fail(WRIT_IO_ERROR, "cannot load '{}': {}", path, ::dlerror());
+}
+
+Library::~Library() {
+  if (handle)
+    ::dlclose(handle);
+}
+
+void *Library::symbol(const char *name) const {
+  void *address = ::dlsym(handle, name);
+  if (!address)
+    fail(WRIT_BAD_PACKAGE, "'{}' does not export {}()", path, name);
+  return address;
+}
+
+Package::Package(const std::string &path, const writ_model_desc *linked,
+                 const writ_open_options &options)
+    : folder(path) {
+  lockData = parseLock(readFile(folder + "/" + kLockFile, kLockLimit));
+  readTokenizer();
+  readChat();
+  weightsFile = Weights(folder, lockData, options);
+  desc = linked;
+  if (!desc) {
+    // Last, because loading runs the library's code.
+    library = std::make_unique<Library>(folder + "/lib/libmodel.so");
+    using Entry = const writ_model_desc *(*)();
+    desc = reinterpret_cast<Entry>(library->symbol("writ_model"))();
+  }
+  checkModel(desc, lockData);
+  if (int64_t(tokenizerData->data().tokens.size()) > desc->vocabulary)
+    fail(WRIT_BAD_PACKAGE, "{} has {} tokens, but the model's vocabulary is {}",
+         lockData.tokenizer.name, tokenizerData->data().tokens.size(), desc->vocabulary);
+}
+
+void Package::readTokenizer() {
+  const std::string &name = lockData.tokenizer.name;
+  const std::string text = readLocked(folder, lockData.tokenizer, kTextLimit);
+  TokenizerData data;
+  std::string error;
+  if (!readTokenizerData(text, &data, &error))
+    fail(WRIT_BAD_PACKAGE, "{}: {}", name, error);
+  tokenizerData = makeTokenizer(std::move(data), &error);
+  if (!tokenizerData)
+    fail(WRIT_BAD_PACKAGE, "{}: {}", name, error);
+}
+
+void Package::readChat() {
+  if (lockData.chat.name.empty())
+    return;
+  const std::string text = readLocked(folder, lockData.chat, kTextLimit);
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception &error) {
+    fail(WRIT_BAD_PACKAGE, "{} is not JSON: {}", lockData.chat.name, error.what());
+  }
+  if (json.is_null())
+    return;
+  ChatTemplate chat;
+  std::string error;
+  if (!parseChatTemplate(json, &chat, &error))
+    fail(WRIT_BAD_PACKAGE, "{}: {}", lockData.chat.name, error);
+  if (!chat.stop.empty()) {
+    const std::vector<int32_t> ids = tokenizerData->encode(chat.stop, {false, true});
+    if (ids.size() == 1)
+      chatStop = ids.front();
+  }
+  chatTemplate = std::move(chat);
+}
+
+bool Package::endsGeneration(int32_t id) const {
+  return id >= 0 && (id == chatStop || tokenizerData->endsGeneration(id));
+}
+
+void checkModel(const writ_model_desc *model, const Lock &lock) {
+  if (!model)
+    fail(WRIT_BAD_PACKAGE, "writ_model() returned null");
+  if (model->abi != WRIT_MODEL_ABI)
+    fail(WRIT_VERSION_MISMATCH,
+         "the model's code has ABI {}, this library runs {}; compile the model again", model->abi,
+         WRIT_MODEL_ABI);
+  const auto refuse = [&](bool bad, const char *field, auto value, const char *rule) {
+    if (bad)
+      fail(WRIT_BAD_PACKAGE, "the model's code: {} is {}, expected {}", field, value, rule);
+  };
+  refuse(!model->name || !model->circuit || !model->profile || !model->resolution_sha256,
+         "a name, circuit, profile or resolution_sha256", "null", "text");
+  if (model->resolution_sha256 != lock.resolutionSha256)
+    fail(WRIT_DIGEST_MISMATCH,
+         "the model's code has resolution_sha256 {}, but {} names {}; they are not of one package",
+         model->resolution_sha256, kLockFile, lock.resolutionSha256);
+  if ((model->production != 0) != lock.production)
+    fail(WRIT_BAD_PACKAGE,
+         "the model's code has production {}, but {} says {}; they are not of one package",
+         model->production, kLockFile, lock.production);
+  if (model->weights_bytes != lock.weightsBytes)
+    fail(WRIT_BAD_PACKAGE,
+         "the model's code has weights_bytes {}, but {} says weights.bytes {}; they are not of one "
+         "package",
+         model->weights_bytes, kLockFile, lock.weightsBytes);
+  refuse(model->vocabulary < 1 || model->vocabulary > INT32_MAX, "vocabulary", model->vocabulary,
+         "1 to 2^31 - 1");
+  refuse(model->context_length < 1 || model->context_length > INT32_MAX, "context_length",
+         model->context_length, "1 to 2^31 - 1");
+  refuse(model->row_arena_bytes < 0, "row_arena_bytes", model->row_arena_bytes, "0 or more");
+  refuse(model->logits_offset < 0, "logits_offset", model->logits_offset, "0 or more");
+  refuse(model->output_arena_bytes < model->vocabulary * int64_t(sizeof(float)) ||
+             model->output_arena_bytes - model->vocabulary * int64_t(sizeof(float)) <
+                 model->logits_offset,
+         "output_arena_bytes", model->output_arena_bytes, "room for the logits at logits_offset");
+  refuse(!model->prefill || !model->decode, "an entry", "null", "prefill and decode");
+  refuse(model->kv_group_count > 0 && !model->kv_groups, "kv_groups", "null", "a table");
+  for (uint32_t i = 0; i < model->kv_group_count; ++i) {
+    const writ_kv_group &group = model->kv_groups[i];
+    refuse(group.layers < 1 || group.kv_heads < 1 || group.head_dim < 1 || group.row_bytes < 1 ||
+               group.window < 0,
+           "kv_groups", i, "dimensions of 1 or more in each group");
+  }
+}
+
+} // namespace writ

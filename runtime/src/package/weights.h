@@ -1,0 +1,33 @@
+//===- weights.h - the packed weights of a package ------------------------===//
+#pragma once
+
+#include "package/lock.h"
+#include "support/file.h"
+#include "writ/writ.h"
+
+namespace writ {
+
+inline constexpr const char *kStampFile = ".writ-stamp";
+
+/// The weights file, mapped, of which it is known that its digest is the lock's: because it was
+/// hashed just now, or because the stamp of an earlier open names the same file by size and times.
+class Weights {
+public:
+  Weights() = default;
+  /// Throws Failure: WRIT_IO_ERROR, WRIT_DIGEST_MISMATCH, or WRIT_BAD_PACKAGE where the file's size
+  /// or header is not what the lock says.
+  Weights(const std::string &folder, const Lock &lock, const writ_open_options &options);
+
+  /// Packed data, aligned to 64 bytes.
+  const std::byte *data() const { return file.bytes().data() + offset; }
+  bool wasHashed() const { return hashed; }
+
+private:
+  void check(const std::string &folder, const Lock &lock, const writ_open_options &options);
+
+  MappedFile file;
+  int64_t offset = 0;
+  bool hashed = false;
+};
+
+} // namespace writ
