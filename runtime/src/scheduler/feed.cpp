@@ -1,0 +1,67 @@
+//===- feed.cpp - many tokens for one sequence, a chunk at a time ---------===//
+
+#include "scheduler/session.h"
+#include "support/error.h"
+
+namespace writ {
+
+writ_status Session::feed(writ_sequence handle, const int32_t *ids, int64_t count,
+                          writ_outputs outputs, writ_chunk_callback callback, void *user,
+                          const volatile int32_t *stop, writ_error *error) {
+  SequenceId sequence;
+  if (const writ_status status = findSequence(handle, &sequence, error); status != WRIT_OK)
+    return status;
+  if (!ids)
+    return report(error, WRIT_INVALID_ARGUMENT, "ids is null");
+  const int64_t start = sequenceTable.length(sequence).raw();
+  if (count < 1)
+    return report(error, WRIT_INVALID_ARGUMENT, "count is {}, expected 1 or more", count);
+  if (count > settings.context_tokens - start)
+    return report(error, WRIT_CONTEXT_FULL, "{} tokens after {} do not fit: context_tokens is {}",
+                  count, start, settings.context_tokens);
+  for (int64_t i = 0; i < count; ++i)
+    if (const writ_status status = checkToken(ids[i], "ids", i, error); status != WRIT_OK)
+      return status;
+  if (!kv.grow(sequence, TokenCount(start + count)))
+    return report(error, WRIT_OUT_OF_PAGES,
+                  "{} tokens after {} need {} KV pages more, but {} are free; release or rewind a "
+                  "sequence, or raise kv_tokens",
+                  count, start,
+                  (pagesFor(TokenCount(start + count), kv.pageSize()) - kv.held(sequence)).raw(),
+                  kv.available().raw());
+
+  const int64_t chunk = outputs == WRIT_OUTPUTS_ALL
+                            ? std::min(settings.max_rows, settings.max_outputs)
+                            : settings.max_rows;
+  const auto undo = [&] {
+    kv.shrink(sequence, TokenCount(start));
+    sequenceTable.setLength(sequence, TokenCount(start));
+  };
+  for (int64_t first = 0; first < count; first += chunk) {
+    const int64_t rows = std::min(chunk, count - first);
+    if (stopped(stop)) {
+      undo();
+      return report(error, WRIT_STOPPED, "stopped after {} of {} tokens", first, count);
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const bool wanted =
+          outputs == WRIT_OUTPUTS_ALL || (outputs == WRIT_OUTPUTS_LAST && first + i == count - 1);
+      rowTables.fed[i] = {handle, ids[first + i], wanted};
+    }
+    if (const writ_status status = step(rowTables.fed.data(), rows, error); status != WRIT_OK) {
+      undo();
+      return status;
+    }
+    if (callback && callOut([&] {
+                      return callback(user, static_cast<writ_session *>(this),
+                                      first + rows - outputsReady, outputsReady);
+                    }) != 0) {
+      undo();
+      return report(error, WRIT_STOPPED, "stopped by the callback after {} of {} tokens",
+                    first + rows, count);
+    }
+  }
+  return WRIT_OK;
+}
+
+} // namespace writ

@@ -1,0 +1,231 @@
+//===- step.cpp - one step: validate, reserve, run, commit ----------------===//
+
+#include "scheduler/plan.h"
+#include "scheduler/session.h"
+#include "support/error.h"
+#include "support/float_environment.h"
+
+#include <cstring>
+
+namespace writ {
+
+writ_status Session::checkToken(int32_t token, const char *what, int64_t index,
+                                writ_error *error) const {
+  if (token >= 0 && token < package.model().vocabulary)
+    return WRIT_OK;
+  return report(error, WRIT_INVALID_ARGUMENT, "{}[{}] is token {}, expected 0 to {}", what, index,
+                token, package.model().vocabulary - 1);
+}
+
+/// Counts the rows of each sequence in rowTables.added. Changes nothing else.
+writ_status Session::validate(const writ_step_row *rows, int64_t count, int64_t *outputs,
+                              writ_error *error) {
+  *outputs = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    SequenceId sequence;
+    if (const writ_status status = findSequence(rows[i].sequence, &sequence, error);
+        status != WRIT_OK)
+      return status;
+    if (const writ_status status = checkToken(rows[i].token, "rows", i, error); status != WRIT_OK)
+      return status;
+    int64_t &added = rowTables.added[sequence.raw()];
+    if (added++ == 0)
+      rowTables.touched[rowsTouched++] = int32_t(sequence.raw());
+    const int64_t length = sequenceTable.length(sequence).raw() + added;
+    if (length > settings.context_tokens)
+      return report(error, WRIT_CONTEXT_FULL,
+                    "rows[{}] would be token {} of its sequence, but context_tokens is {}", i,
+                    length, settings.context_tokens);
+    if (rows[i].output && ++*outputs > settings.max_outputs)
+      return report(error, WRIT_INVALID_ARGUMENT,
+                    "rows[{}] is output {} of the step, but max_outputs is {}", i, *outputs,
+                    settings.max_outputs);
+  }
+  return WRIT_OK;
+}
+
+void Session::forgetRows() {
+  for (int64_t i = 0; i < rowsTouched; ++i)
+    rowTables.added[rowTables.touched[i]] = 0;
+  rowsTouched = 0;
+}
+
+writ_status Session::step(const writ_step_row *rows, int64_t count, writ_error *error) {
+  if (!rows)
+    return report(error, WRIT_INVALID_ARGUMENT, "rows is null");
+  if (count < 1 || count > settings.max_rows)
+    return report(error, WRIT_INVALID_ARGUMENT, "count is {}, expected 1 to {} (max_rows)", count,
+                  settings.max_rows);
+  int64_t outputs = 0;
+  writ_status status = validate(rows, count, &outputs, error);
+  if (status == WRIT_OK && faultAt(StepStage::validated))
+    status = report(error, WRIT_INTERNAL, "a fault was injected after validation");
+  if (status == WRIT_OK)
+    status = stageAndRun(rows, count, outputs, error);
+  forgetRows();
+  return status;
+}
+
+writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, int64_t outputs,
+                                 writ_error *error) {
+  if (const writ_status status = reserve(error); status != WRIT_OK)
+    return status;
+  if (faultAt(StepStage::reserved)) {
+    unreserve();
+    return report(error, WRIT_INTERNAL, "a fault was injected after the reservation");
+  }
+  StepRun runs[2];
+  const int64_t runCount = stage(rows, count, runs);
+  outputsReady = 0;
+  logitsBase = reinterpret_cast<const float *>(outputArena.data() + package.model().logits_offset *
+                                                                        settings.max_outputs);
+  for (int64_t i = 0; i < runCount; ++i) {
+    run(runs[i]);
+    if (runCount > 1)
+      keepLogits(runs[i]);
+  }
+  if (faultAt(StepStage::ran)) {
+    unreserve();
+    return report(error, WRIT_INTERNAL, "a fault was injected after the run");
+  }
+  commit(outputs);
+  return WRIT_OK;
+}
+
+/// Pages for every row of the step, or none.
+writ_status Session::reserve(writ_error *error) {
+  const int64_t available = kv.available().raw();
+  int64_t wanted = 0;
+  for (int64_t i = 0; i < rowsTouched; ++i) {
+    const SequenceId sequence(rowTables.touched[i]);
+    const TokenCount length =
+        sequenceTable.length(sequence) + TokenCount(rowTables.added[sequence.raw()]);
+    wanted += std::max<int64_t>(0, pagesFor(length, kv.pageSize()).raw() - kv.held(sequence).raw());
+    if (!kv.grow(sequence, length)) {
+      unreserve();
+      return report(error, WRIT_OUT_OF_PAGES,
+                    "the step needs {} or more KV pages of {} tokens, but {} are free; release or "
+                    "rewind a sequence, or raise kv_tokens",
+                    wanted, settings.page_size, available);
+    }
+  }
+  return WRIT_OK;
+}
+
+void Session::unreserve() {
+  for (int64_t i = 0; i < rowsTouched; ++i) {
+    const SequenceId sequence(rowTables.touched[i]);
+    kv.shrink(sequence, sequenceTable.length(sequence));
+  }
+}
+
+/// Puts the rows into the order in which they run. Rows of a sequence with one row in this step are
+/// decode rows. Where both phases resolve alike a mixed step is one run of prefill; otherwise it is
+/// split, prefill first.
+int64_t Session::stage(const writ_step_row *rows, int64_t count, StepRun *runs) {
+  int64_t single = 0;
+  for (int64_t i = 0; i < rowsTouched; ++i) {
+    single += rowTables.added[rowTables.touched[i]] == 1;
+    rowTables.placed[rowTables.touched[i]] = 0;
+  }
+  const bool allDecode = single == rowsTouched;
+  runs[0].decode = allDecode;
+  if (allDecode || single == 0 || package.model().phases_alike) {
+    place(rows, count, /*all=*/true, &runs[0]);
+    return 1;
+  }
+  place(rows, count, /*all=*/false, &runs[0]);
+  runs[1].firstRow = runs[0].rows;
+  runs[1].firstOutput = runs[0].outputs;
+  runs[1].decode = true;
+  place(rows, count, /*all=*/false, &runs[1]);
+  return 2;
+}
+
+void Session::place(const writ_step_row *rows, int64_t count, bool all, StepRun *run) {
+  int64_t output = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t index = rows[i].output ? output++ : -1;
+    const int64_t slot = rows[i].sequence.slot;
+    if (!all && (rowTables.added[slot] == 1) != run->decode)
+      continue;
+    const int64_t position =
+        sequenceTable.length(SequenceId(slot)).raw() + rowTables.placed[slot]++;
+    const int64_t row = run->firstRow + run->rows;
+    rowTables.token[row] = rows[i].token;
+    rowTables.position[row] = int32_t(position);
+    rowTables.sequence[row] = int32_t(slot);
+    if (index >= 0) {
+      const int64_t entry = run->firstOutput + run->outputs++;
+      rowTables.outputRow[entry] = int32_t(run->rows);
+      rowTables.outputIndex[entry] = int32_t(index);
+      rowTables.staged[index] = {rows[i].sequence, position};
+    }
+    ++run->rows;
+  }
+}
+
+writ_step Session::launchContext() {
+  writ_step context{};
+  context.kv = kv.views();
+  context.weights = package.weights();
+  context.row_arena = rowArena.data();
+  context.output_arena = outputArena.data();
+  context.max_rows = settings.max_rows;
+  context.max_outputs = settings.max_outputs;
+  context.isa = writ_isa(settings.isa);
+  context.pool = &pool;
+  context.trace = settings.trace;
+  context.trace_user = settings.trace_user;
+  return context;
+}
+
+void Session::run(const StepRun &run) {
+  const FloatEnvironment environment;
+  if (settings.poison) {
+    if (rowArena.size() > ByteCount(0))
+      std::memset(rowArena.data(), 0xff, size_t(rowArena.size().raw()));
+    std::memset(outputArena.data(), 0xff, size_t(outputArena.size().raw()));
+  }
+  const writ_rows rows{run.rows,
+                       rowTables.token.data() + run.firstRow,
+                       rowTables.position.data() + run.firstRow,
+                       rowTables.sequence.data() + run.firstRow,
+                       run.outputs,
+                       rowTables.outputRow.data() + run.firstOutput};
+  writ_step context = launchContext();
+  context.rows = &rows;
+  const writ_model_desc &model = package.model();
+  (run.decode ? model.decode : model.prefill)(&context);
+}
+
+/// Copies a run's logits to where the outputs of the whole step stand in the caller's order.
+void Session::keepLogits(const StepRun &run) {
+  const int64_t vocabulary = package.model().vocabulary;
+  const float *from = reinterpret_cast<const float *>(
+      outputArena.data() + package.model().logits_offset * settings.max_outputs);
+  float *to = reinterpret_cast<float *>(kept.data());
+  for (int64_t i = 0; i < run.outputs; ++i)
+    std::memcpy(to + rowTables.outputIndex[run.firstOutput + i] * vocabulary, from + i * vocabulary,
+                size_t(vocabulary) * sizeof(float));
+  logitsBase = to;
+}
+
+void Session::commit(int64_t outputs) {
+  int64_t rows = 0;
+  for (int64_t i = 0; i < rowsTouched; ++i)
+    rows += rowTables.added[rowTables.touched[i]];
+  for (int64_t row = 0; row < rows; ++row)
+    sequenceTable.history(SequenceId(rowTables.sequence[row]))[rowTables.position[row]] =
+        rowTables.token[row];
+  for (int64_t i = 0; i < rowsTouched; ++i) {
+    const SequenceId sequence(rowTables.touched[i]);
+    sequenceTable.setLength(sequence, sequenceTable.length(sequence) +
+                                          TokenCount(rowTables.added[sequence.raw()]));
+  }
+  for (int64_t i = 0; i < outputs; ++i)
+    rowTables.outputs[i] = rowTables.staged[i];
+  outputsReady = outputs;
+}
+
+} // namespace writ
