@@ -19,6 +19,27 @@ static std::string hexadecimal(const unsigned char (&hash)[crypto_hash_sha256_BY
   return text;
 }
 
+struct Sha256Stream::State {
+  crypto_hash_sha256_state hash;
+};
+
+Sha256Stream::Sha256Stream() : state(std::make_unique<State>()) {
+  crypto_hash_sha256_init(&state->hash);
+}
+Sha256Stream::~Sha256Stream() = default;
+Sha256Stream::Sha256Stream(Sha256Stream &&) noexcept = default;
+
+void Sha256Stream::update(std::string_view bytes) {
+  crypto_hash_sha256_update(&state->hash, reinterpret_cast<const unsigned char *>(bytes.data()),
+                            bytes.size());
+}
+
+std::string Sha256Stream::finish() {
+  unsigned char hash[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256_final(&state->hash, hash);
+  return hexadecimal(hash);
+}
+
 std::string sha256(const void *bytes, size_t size) {
   unsigned char hash[crypto_hash_sha256_BYTES];
   crypto_hash_sha256(hash, static_cast<const unsigned char *>(bytes), size);
@@ -37,16 +58,13 @@ std::string sha256File(const std::string &path) {
   };
   if (!file)
     fail();
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  std::vector<unsigned char> buffer(1 << 20);
+  Sha256Stream stream;
+  std::vector<char> buffer(1 << 20);
   while (size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
-    crypto_hash_sha256_update(&state, buffer.data(), count);
+    stream.update({buffer.data(), count});
   if (std::ferror(file.get()))
     fail();
-  unsigned char hash[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(&state, hash);
-  return hexadecimal(hash);
+  return stream.finish();
 }
 
 std::string sha256Json(const nlohmann::json &value) {

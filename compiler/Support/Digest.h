@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -15,5 +16,21 @@ std::string sha256(const void *bytes, size_t size);
 std::string sha256File(const std::string &path);
 /// Of canonicalJson(value).
 std::string sha256Json(const nlohmann::json &value);
+
+/// SHA-256 of bytes that come in pieces.
+class Sha256Stream {
+public:
+  Sha256Stream();
+  ~Sha256Stream();
+  Sha256Stream(Sha256Stream &&) noexcept;
+
+  void update(std::string_view bytes);
+  /// The digest; the stream is used up.
+  std::string finish();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 } // namespace writ

@@ -8,19 +8,21 @@
 namespace writ {
 
 size_t editDistance(std::string_view a, std::string_view b) {
-  // One row of the table: row[j] is the distance between the prefix of `a` seen so far and b[0, j).
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+  // Three rows of the table: current[j] is the distance between a[0, i) and b[0, j).
+  std::vector<size_t> older(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
+  std::iota(current.begin(), current.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    std::swap(older, previous);
+    std::swap(previous, current);
+    current[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t substitution = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
+      current[j] =
+          std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        current[j] = std::min(current[j], older[j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return current[b.size()];
 }
 
 std::vector<std::string> nearestNames(std::string_view name,

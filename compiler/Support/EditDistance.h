@@ -8,7 +8,8 @@
 
 namespace writ {
 
-/// Levenshtein distance in bytes: insertions, deletions and substitutions cost one each.
+/// Optimal string alignment distance in bytes: an insertion, a deletion, a substitution and a swap
+/// of two neighbours cost one each.
 size_t editDistance(std::string_view a, std::string_view b);
 
 /// The candidates nearest to `name`, nearest first (equal distances in the order of the names), at
