@@ -68,7 +68,8 @@ class Writ:
         self.program, self.model = program, model
 
     def version(self):
-        done = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False)
+        command = [str(self.program), "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout.strip()
 
     def score(self, profile, ids_file, out):
@@ -146,9 +147,9 @@ class Comparison:
         for profile in PROFILES:
             said = self.writ.score(profile, self.ids_file, self.other_file)
             logits = numerics.read_safetensors(self.other_file)["logits"]
-            figures[profile] = self._against(profile, logits, oracle_logits, ids)
-            figures[profile]["logits_sha256"] = said.get("logits_sha256")
-            wrong = false_claims(said, logits, ids, self.model_sha256, figures[profile]["perplexity"])
+            run = self._against(profile, logits, oracle_logits, ids)
+            figures[profile] = run | {"logits_sha256": said.get("logits_sha256")}
+            wrong = false_claims(said, logits, ids, self.model_sha256, run["perplexity"])
             self.false_claims += [f"{name}, {profile}: {claim}" for claim in wrong]
         self._greedy(ids[:GREEDY_PROMPT], figures)
         return figures
@@ -158,13 +159,15 @@ class Comparison:
         self.ids_file.write_text(json.dumps(prompt))
         expected = self.oracle.greedy(self.model.f32_path, self.ids_file, GREEDY_TOKENS)
         quantized = self.oracle.greedy(self.model.path, self.ids_file, GREEDY_TOKENS)
-        figures["quantized"]["first_greedy_difference"] = numerics.first_difference(quantized, expected)
+        first = numerics.first_difference(quantized, expected)
+        figures["quantized"]["first_greedy_difference"] = first
         self.ids_file.write_text(json.dumps(prompt + expected))
         for profile in PROFILES:
             self.writ.score(profile, self.ids_file, self.other_file)
             logits = numerics.read_safetensors(self.other_file)["logits"]
             chosen = logits[len(prompt) - 1 : -1].argmax(axis=1).tolist()
-            figures[profile]["first_greedy_difference"] = numerics.first_difference(chosen, expected)
+            first = numerics.first_difference(chosen, expected)
+            figures[profile]["first_greedy_difference"] = first
 
 
 def verdicts(texts, totals, claims):

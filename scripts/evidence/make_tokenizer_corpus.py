@@ -255,7 +255,8 @@ EDGES = [
     "a" * 50, "a" * 300, "ab" * 100, "Z" * 65, "=" * 80, "-" * 100, "." * 37, "!" * 64, "é" * 40,
     "中" * 50, "😊" * 20, "0" * 70, "9" * 33, "ha" * 30, "\\" * 9, "/" * 16, "\"" * 5, "_" * 31,
     "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch",
-    "pneumonoultramicroscopicsilicovolcanoconiosis", "Rindfleischetikettierungsüberwachungsaufgaben",
+    "pneumonoultramicroscopicsilicovolcanoconiosis",
+    "Rindfleischetikettierungsüberwachungsaufgaben",
     "antidisestablishmentarianism" * 4, "thequickbrownfoxjumpsoverthelazydog",
     "aGVsbG8gd29ybGQsIHRoaXMgaXMgYmFzZTY0IQ==", "d41d8cd98f00b204e9800998ecf8427e",
     "550e8400-e29b-41d4-a716-446655440000", "xQzJkVwPq xqzjkvwpq XQZJKVWPQ",
@@ -266,7 +267,8 @@ EDGES = [
 def corpus():
     strings = list(REPORTED)
     for block in (PROSE, CONTRACTIONS, NUMBERS, CODE, LINKS, LANGUAGES):
-        strings += [line.replace("\\n", "\n").replace("\\t", "\t") for line in block.split("\n") if line]
+        lines = (line.replace("\\n", "\n").replace("\\t", "\t") for line in block.split("\n"))
+        strings += [line for line in lines if line]
     strings += EMOJI + SPECIAL_TOKENS + WHITE_SPACE + MARKS + EDGES
     for space in SPACES.values():
         strings += [space, f"a{space}b", f"a{space}{space} b{space}"]
@@ -307,7 +309,8 @@ def main():
     }
     lines = ",\n".join(" " + json.dumps(case) for case in cases)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'{{"provenance": {json.dumps(provenance, indent=1)},\n"cases": [\n{lines}\n]}}\n')
+    head = json.dumps(provenance, indent=1)
+    path.write_text(f'{{"provenance": {head},\n"cases": [\n{lines}\n]}}\n')
     print(f"{len(cases)} cases written to {path.relative_to(ROOT)}")
     return 0
 

@@ -22,7 +22,7 @@ def read_safetensors(path):
         begin, end = entry["data_offsets"]
         kind, shape = np.dtype(types[entry["dtype"]]), tuple(entry["shape"])
         if end - begin != kind.itemsize * math.prod(shape):
-            raise ValueError(f"{path}: '{name}' holds {end - begin} bytes, its shape says otherwise")
+            raise ValueError(f"{path}: '{name}' has {end - begin} bytes for shape {shape}")
         tensors[name] = np.memmap(path, kind, "r", 8 + length + begin, shape)
     return tensors
 
@@ -76,7 +76,7 @@ class Difference:
     largest: float = 0.0  # max |a - b|
     flips: int = 0  # rows whose largest logit is another one
     flips_beyond_rms: int = 0  # … where the oracle's top-2 gap exceeds 2 × the row's RMS difference
-    flips_beyond_largest: int = 0  # … where it exceeds 2 × the row's largest difference, or that is NaN
+    flips_beyond_largest: int = 0  # … 2 × its largest difference; also rows where that is not finite
 
     @property
     def nmse(self):
@@ -108,8 +108,14 @@ def compare(logits, oracle):
         # Written so that a NaN counts as a flip beyond the bound.
         beyond_rms = flipped & ~(first - second <= 2 * rms)
         beyond_largest = (flipped & ~(first - second <= 2 * largest)) | ~np.isfinite(largest)
-        total += Difference(float(square.sum()), float((b * b).sum()), float(largest.max()),
-                            int(flipped.sum()), int(beyond_rms.sum()), int(beyond_largest.sum()))  # fmt: skip
+        total += Difference(
+            float(square.sum()),
+            float((b * b).sum()),
+            float(largest.max()),
+            int(flipped.sum()),
+            int(beyond_rms.sum()),
+            int(beyond_largest.sum()),
+        )
     return total
 
 

@@ -34,8 +34,10 @@ class Compare(unittest.TestCase):
 
     def test_sum_of_parts_is_the_whole(self):
         logits = ORACLE + np.float32(0.01)
-        parts = numerics.compare(logits[:70], ORACLE[:70]) + numerics.compare(logits[70:], ORACLE[70:])
-        self.assertAlmostEqual(parts.nmse, numerics.compare(logits, ORACLE).nmse, delta=1e-12)
+        head = numerics.compare(logits[:70], ORACLE[:70])
+        tail = numerics.compare(logits[70:], ORACLE[70:])
+        whole = numerics.compare(logits, ORACLE)
+        self.assertAlmostEqual((head + tail).nmse, whole.nmse, delta=1e-12)
 
     def test_shapes_must_agree(self):
         with self.assertRaises(ValueError):
@@ -70,8 +72,9 @@ class Figures(unittest.TestCase):
         rows = np.array([[1, np.nan]], "<f4")
         other = rows.copy()
         other.view("<u4")[0, 1] = 0xFFC12345
-        self.assertEqual(compare_logits.logits_digest(rows), compare_logits.logits_digest(other))
-        self.assertNotEqual(compare_logits.logits_digest(rows), compare_logits.logits_digest(rows + 1))
+        digest = compare_logits.logits_digest
+        self.assertEqual(digest(rows), digest(other))
+        self.assertNotEqual(digest(rows), digest(rows + 1))
 
 
 def verdicts_of(logits, quantized, ids=tuple(range(50)) * 50):
