@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,21 +17,26 @@ namespace writ {
 
 /// What a vocabulary entry is; the values are those of GGUF's tokenizer.ggml.token_type.
 enum class TokenType : int32_t {
-  normal = 1, unknown = 2, control = 3, userDefined = 4, unused = 5, byte = 6
+  normal = 1,
+  unknown = 2,
+  control = 3,
+  userDefined = 4,
+  unused = 5,
+  byte = 6
 };
 
 /// Everything a tokenizer needs, as the model file states it.
 struct TokenizerData {
-  std::string model;           ///< tokenizer.ggml.model: "gpt2" (byte-level BPE)
-  std::string preTokenizer;    ///< tokenizer.ggml.pre: a name of the pattern table
+  std::string model;        ///< tokenizer.ggml.model: "gpt2" (byte-level BPE)
+  std::string preTokenizer; ///< tokenizer.ggml.pre: a name of the pattern table
   std::vector<std::string> tokens;
-  std::vector<float> scores;   ///< empty where the model has none
-  std::vector<int32_t> types;  ///< TokenType; empty means all normal
+  std::vector<float> scores;  ///< empty where the model has none
+  std::vector<int32_t> types; ///< TokenType; empty means all normal
   std::vector<std::string> merges;
   int32_t bos = -1, eos = -1, unknown = -1, padding = -1; ///< -1: none
   std::vector<int32_t> endOfGeneration; ///< ids that end a generation, eos among them
   bool addBos = false, addEos = false, addSpacePrefix = false;
-  std::string chatTemplate;    ///< the template's text, empty where there is none
+  std::string chatTemplate; ///< the template's text, empty where there is none
 };
 
 struct EncodeOptions {
@@ -38,14 +44,35 @@ struct EncodeOptions {
   bool parseSpecial = true; ///< special tokens written in the text become their ids
 };
 
+/// A part of a text that is encoded as one whole with its neighbours.
+struct TextSegment {
+  std::string text;
+  /// Control tokens written in this segment become their ids; one that begins or ends in a segment
+  /// where this is false stays text.
+  bool parseSpecial = false;
+
+  bool operator==(const TextSegment &) const = default;
+};
+
+/// Thread-safe: a tokenizer does not change after it is made.
 class Tokenizer {
 public:
   virtual ~Tokenizer() = default;
-  virtual std::vector<int32_t> encode(std::string_view text, const EncodeOptions &) const = 0;
-  /// The bytes of one token; control tokens are empty unless `special`.
+  /// The ids of a text. User-defined tokens become their ids in any case; control and unknown
+  /// tokens where `parseSpecial`. A byte that is not part of a UTF-8 character is read as U+FFFD. A
+  /// byte whose token the vocabulary lacks gives no id. All of this as llama.cpp does.
+  std::vector<int32_t> encode(std::string_view text, const EncodeOptions &options) const;
+  /// The ids of the concatenated segments; differs from `encode` only in where control tokens are
+  /// looked for.
+  virtual std::vector<int32_t> encodeSegments(std::span<const TextSegment> segments,
+                                              bool addSpecial) const = 0;
+  /// The bytes of one token; control and unknown tokens are empty unless `special`, unused ones
+  /// always. Empty where `id` is not in the vocabulary.
   virtual std::string piece(int32_t id, bool special) const = 0;
   virtual const TokenizerData &data() const = 0;
   bool endsGeneration(int32_t id) const;
+  /// The bytes of all tokens; may be invalid UTF-8 (StreamingDecoder makes it valid).
+  std::string decode(std::span<const int32_t> ids, bool special) const;
 };
 
 /// Builds a tokenizer. Returns null and sets `error` where the model or the pre-tokenizer's name is
@@ -53,8 +80,26 @@ public:
 /// names a token that is not in the vocabulary.
 std::unique_ptr<Tokenizer> makeTokenizer(TokenizerData data, std::string *error);
 
-/// tokenizer.json of a package: serialises TokenizerData, and reads it back.
+/// The names of tokenizer.ggml.model that makeTokenizer knows.
+std::vector<std::string_view> tokenizerModels();
+
+/// How a pre-tokenizer cuts a text before merges; one entry of pre_tokenizers.json.
+struct PreTokenizerSpec {
+  std::string name;               ///< as tokenizer.ggml.pre writes it
+  std::vector<std::string> split; ///< PCRE2 patterns, each applied to the pieces of the one before
+  bool wholeWordsFirst = false; ///< a piece that is a token is that token, whatever the merges say
+  bool addsBos = false;         ///< BOS is added where the model file does not say
+};
+const std::vector<PreTokenizerSpec> &preTokenizers();
+/// Null where the name is unknown.
+const PreTokenizerSpec *findPreTokenizer(std::string_view name);
+
+/// tokenizer.json of a package: serialises TokenizerData, and reads it back. Texts and floats come
+/// back exactly; bytes that are not UTF-8, which makeTokenizer refuses, are written as U+FFFD, and
+/// a score that is not finite, which it refuses too, as null.
 std::string writeTokenizerData(const TokenizerData &data);
+/// Returns false and sets `error` where the text is not such a document: the message names the
+/// field, the element and the rule. Unknown and repeated fields are errors.
 bool readTokenizerData(std::string_view json, TokenizerData *data, std::string *error);
 
 /// Collects token bytes and gives back only whole UTF-8 characters: what `push` returns never ends

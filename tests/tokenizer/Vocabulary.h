@@ -1,0 +1,88 @@
+//===- Vocabulary.h - the small vocabulary of the tokenizer tests -----------===//
+//
+// tests/data/tokenizer/small.json: control tokens 0 to 2, an unknown token 3, byte b as 4 + b, 19
+// merges, then two user-defined tokens, one of them twice the other, "café" (user-defined), a
+// byte token, an unused one, an empty one and "worldwide", which no merge makes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "writ/tokenizer.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <sstream>
+
+namespace writ::test {
+
+inline std::string readText(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline TokenizerData smallVocabulary() {
+  TokenizerData data;
+  std::string error;
+  EXPECT_TRUE(readTokenizerData(readText(WRIT_SOURCE_DIR "/tests/data/tokenizer/small.json"), &data,
+                                &error))
+      << error;
+  return data;
+}
+
+inline std::unique_ptr<Tokenizer> smallTokenizer(const std::string &preTokenizer = "gpt-2") {
+  TokenizerData data = smallVocabulary();
+  data.preTokenizer = preTokenizer;
+  std::string error;
+  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(std::move(data), &error);
+  EXPECT_TRUE(tokenizer) << error;
+  return tokenizer;
+}
+
+using Ids = std::vector<int32_t>;
+constexpr int32_t byteId(unsigned char byte) {
+  return 4 + byte;
+}
+
+/// The ids of a text that no merge and no special token touches.
+inline Ids byteIds(std::string_view text) {
+  Ids ids;
+  for (unsigned char byte : text)
+    ids.push_back(byteId(byte));
+  return ids;
+}
+
+inline void appendUtf8(std::string &out, uint32_t c) {
+  auto put = [&](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (c < 0x80)
+    return put(c);
+  if (c < 0x800)
+    put(0xC0 | c >> 6);
+  else if (c < 0x10000)
+    put(0xE0 | c >> 12), put(0x80 | (c >> 6 & 0x3F));
+  else
+    put(0xF0 | c >> 18), put(0x80 | (c >> 12 & 0x3F)), put(0x80 | (c >> 6 & 0x3F));
+  put(0x80 | (c & 0x3F));
+}
+
+/// Valid UTF-8 of all planes, thick with ASCII, white space and what the small vocabulary merges.
+inline std::string randomText(std::mt19937 &random, size_t length) {
+  static const char *const parts[] = {"hello", " world", "a", "  ", "\n\n",     "12",
+                                      "é",     "don't",  "😊", "\t", "<|im_end", "\r\n"};
+  std::string text;
+  for (size_t i = 0; i < length; ++i) {
+    uint32_t choice = random() % 8;
+    uint32_t limit = choice == 0 ? 0x110000 : choice == 1 ? 0x3000 : 0x80;
+    if (choice >= 5) {
+      text += parts[random() % std::size(parts)];
+      continue;
+    }
+    uint32_t c = random() % limit;
+    appendUtf8(text, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
+  }
+  return text;
+}
+
+} // namespace writ::test
