@@ -73,7 +73,7 @@ run-sanitizers:
 	  --and build-tsan -L '$(call labels,$(THREADED))' -LE '^long$$'
 
 fuzz: setup ## mutate every input format for FUZZ_SECONDS each (default 60)
-	$(call configure-and-build,fuzz)
+	$(call configure-and-build,fuzz,fuzzers)
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 bench: build ## measure this machine; needs the oracle for a comparison (scripts/setup-oracles)
