@@ -140,8 +140,24 @@ public:
     return content.subspan(tensor.fileOffset, tensor.bytes);
   }
 
+  void release(const TensorInfo &tensor) const override {
+    if (mapping)
+      mapping->release(tensor.fileOffset, tensor.bytes);
+  }
+
   std::string sha256() const override {
-    std::call_once(hashed, [&] { digest = writ::sha256(content.data(), content.size()); });
+    std::call_once(hashed, [&] {
+      // In pieces, so that the file is never in memory as a whole.
+      constexpr size_t piece = size_t(4) << 20;
+      Sha256Stream stream;
+      for (size_t at = 0; at < content.size(); at += piece) {
+        const auto part = content.subspan(at, std::min(piece, content.size() - at));
+        stream.update({reinterpret_cast<const char *>(part.data()), part.size()});
+        if (mapping)
+          mapping->release(at, part.size());
+      }
+      digest = stream.finish();
+    });
     return digest;
   }
 

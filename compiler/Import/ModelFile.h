@@ -82,6 +82,8 @@ public:
   const TensorInfo *findTensor(std::string_view name) const;       ///< null where absent
   /// The tensor's bytes in the mapping.
   virtual std::span<const std::byte> bytes(const TensorInfo &tensor) const = 0;
+  /// Gives the memory of a tensor's pages back to the system; they are read again when needed.
+  virtual void release(const TensorInfo &tensor) const = 0;
   /// SHA-256 of the whole file.
   virtual std::string sha256() const = 0;
 

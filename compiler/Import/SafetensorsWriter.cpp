@@ -1,7 +1,7 @@
 //===- SafetensorsWriter.cpp - writes safetensors -------------------------===//
-#include "compiler/Import/ModelFile.h"
+#include "compiler/Import/SafetensorsWriter.h"
 
-#include "compiler/Support/FileIO.h"
+#include "compiler/Import/ModelFile.h"
 #include "compiler/Support/Utf8.h"
 
 #include <algorithm>
@@ -28,28 +28,29 @@ std::string quoted(const std::string &text) {
   return nlohmann::json(text).dump();
 }
 
-void checkItem(const std::string &path, const SafetensorsItem &item,
-               std::unordered_set<std::string> &names) {
+/// The size of an entry's data.
+uint64_t checkEntry(const std::string &path, const SafetensorsEntry &entry,
+                    std::unordered_set<std::string> &names) {
   auto refuse = [&](const std::string &problem) {
     throw Error(Location{path}, "E029",
-                fmt::format("cannot write tensor '{}': {}", printable(item.name), problem));
+                fmt::format("cannot write tensor '{}': {}", printable(entry.name), problem));
   };
-  if (item.name.empty() || !isUtf8(item.name))
+  if (entry.name.empty() || !isUtf8(entry.name))
     refuse("its name must be UTF-8 and not empty");
-  if (item.name.starts_with("__"))
+  if (entry.name.starts_with("__"))
     refuse("names that start with '__' are reserved");
-  if (!names.insert(item.name).second)
+  if (!names.insert(entry.name).second)
     refuse("it occurs twice");
-  uint64_t size = elementBytes(item.dtype);
+  uint64_t size = elementBytes(entry.dtype);
   if (size == 0)
-    refuse(fmt::format("unknown dtype '{}'", printable(item.dtype)));
+    refuse(fmt::format("unknown dtype '{}'", printable(entry.dtype)));
   bool overflow = false;
-  for (int64_t extent : item.shape)
+  for (int64_t extent : entry.shape)
     overflow = overflow || extent < 0 ||
                __builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size);
-  if (overflow || size != item.bytes.size())
-    refuse(fmt::format("{} bytes are given, its shape and dtype ask for {}", item.bytes.size(),
-                       overflow ? "more than 2^64" : std::to_string(size)));
+  if (overflow)
+    refuse("its shape asks for more than 2^64 bytes");
+  return size;
 }
 
 std::string tensorEntry(const std::string &name, const std::string &dtype,
@@ -60,54 +61,94 @@ std::string tensorEntry(const std::string &name, const std::string &dtype,
 
 } // namespace
 
-void writeSafetensors(const std::string &path, std::span<const SafetensorsItem> items,
-                      const std::vector<std::pair<std::string, std::string>> &metadata,
-                      size_t alignment) {
+SafetensorsWriter::SafetensorsWriter(
+    const std::string &path, const std::vector<SafetensorsEntry> &entries,
+    const std::vector<std::pair<std::string, std::string>> &metadata, size_t alignment)
+    : path(path), file(path) {
   if (!std::has_single_bit(alignment) || alignment < 8)
     throw Error(
         Location{path}, "E029",
         fmt::format("cannot align tensors to {}: must be a power of two from 8 up", alignment));
   std::unordered_set<std::string> names, keys;
-  std::vector<std::string> entries;
+  std::vector<std::string> texts;
   for (const auto &[key, value] : metadata) {
     if (!isUtf8(key) || !isUtf8(value) || !keys.insert(key).second)
       throw Error(Location{path}, "E029",
                   fmt::format("cannot write metadata '{}': keys are unique, and all is UTF-8",
                               printable(key)));
-    entries.push_back(quoted(key) + ":" + quoted(value));
+    texts.push_back(quoted(key) + ":" + quoted(value));
   }
   std::string header = "{";
   if (!metadata.empty())
-    header += fmt::format("\"__metadata__\":{{{}}}", fmt::join(entries, ","));
+    header += fmt::format("\"__metadata__\":{{{}}}", fmt::join(texts, ","));
 
   // Offsets are those of the data section, whose start is aligned as well.
-  uint64_t position = 0;
-  std::vector<uint64_t> paddings; // before each item
-  auto add = [&](const std::string &entry) { header += (header.size() > 1 ? "," : "") + entry; };
-  for (const SafetensorsItem &item : items) {
-    checkItem(path, item, names);
-    uint64_t padding = (alignment - position % alignment) % alignment;
+  uint64_t end = 0;
+  auto add = [&](const std::string &text) { header += (header.size() > 1 ? "," : "") + text; };
+  for (const SafetensorsEntry &entry : entries) {
+    const uint64_t size = checkEntry(path, entry, names);
+    const uint64_t padding = (alignment - end % alignment) % alignment;
     if (padding != 0)
-      add(tensorEntry(fmt::format("__pad{}", paddings.size()), "U8",
-                      {static_cast<int64_t>(padding)}, position, position + padding));
-    paddings.push_back(padding);
-    position += padding;
-    add(tensorEntry(item.name, item.dtype, item.shape, position, position + item.bytes.size()));
-    position += item.bytes.size();
+      add(tensorEntry(fmt::format("__pad{}", spans.size()), "U8", {static_cast<int64_t>(padding)},
+                      end, end + padding));
+    const uint64_t begin = end + padding;
+    if (__builtin_add_overflow(begin, size, &end))
+      throw Error(Location{path}, "E029", "the tensors take more than 2^64 bytes");
+    add(tensorEntry(entry.name, entry.dtype, entry.shape, begin, end));
+    spans.push_back({begin, end});
   }
   header += '}';
   while ((sizeof(uint64_t) + header.size()) % alignment != 0)
     header += ' ';
-
-  AtomicFile file(path);
-  uint64_t length = header.size();
+  const uint64_t length = header.size();
   file.write({reinterpret_cast<const char *>(&length), sizeof(length)});
   file.write(header);
-  for (size_t i = 0; i < items.size(); ++i) {
-    file.write(std::string(paddings[i], '\0'));
-    file.write({reinterpret_cast<const char *>(items[i].bytes.data()), items[i].bytes.size()});
+  dataStart = sizeof(length) + header.size();
+}
+
+void SafetensorsWriter::pad(uint64_t to) {
+  file.write(std::string(to - position, '\0'));
+  position = to;
+}
+
+void SafetensorsWriter::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    while (current < spans.size() && position >= spans[current].end)
+      ++current;
+    if (current == spans.size())
+      throw Error(Location{path}, "E029", "more bytes are given than its tensors have");
+    pad(std::max(position, spans[current].begin));
+    const std::string_view part = bytes.substr(0, spans[current].end - position);
+    file.write(part);
+    position += part.size();
+    bytes.remove_prefix(part.size());
   }
+}
+
+void SafetensorsWriter::commit() {
+  if (position != dataBytes())
+    throw Error(Location{path}, "E029",
+                fmt::format("{} bytes are given, its tensors have {}", position, dataBytes()));
   file.commit();
+}
+
+void writeSafetensors(const std::string &path, std::span<const SafetensorsItem> items,
+                      const std::vector<std::pair<std::string, std::string>> &metadata,
+                      size_t alignment) {
+  std::vector<SafetensorsEntry> entries;
+  for (const SafetensorsItem &item : items)
+    entries.push_back({item.name, item.dtype, item.shape});
+  SafetensorsWriter writer(path, entries, metadata, alignment);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const SafetensorsItem &item = items[i];
+    if (item.bytes.size() != writer.bytes(i))
+      throw Error(Location{path}, "E029",
+                  fmt::format("cannot write tensor '{}': {} bytes are given, its shape and dtype "
+                              "ask for {}",
+                              printable(item.name), item.bytes.size(), writer.bytes(i)));
+    writer.write({reinterpret_cast<const char *>(item.bytes.data()), item.bytes.size()});
+  }
+  writer.commit();
 }
 
 } // namespace writ

@@ -77,6 +77,13 @@ MappedFile::MappedFile(const std::string &path) {
   data = static_cast<const std::byte *>(address);
 }
 
+void MappedFile::release(size_t offset, size_t length) const {
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = (offset + page - 1) / page * page, end = (offset + length) / page * page;
+  if (begin < end)
+    ::madvise(const_cast<std::byte *>(data) + begin, end - begin, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data)
     ::munmap(const_cast<std::byte *>(data), size);

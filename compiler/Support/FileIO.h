@@ -48,6 +48,9 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
 
   std::span<const std::byte> bytes() const { return {data, size}; }
+  /// Gives the whole pages inside [offset, offset + length) back to the system; they are read again
+  /// when they are touched.
+  void release(size_t offset, size_t length) const;
 
 private:
   const std::byte *data = nullptr;

@@ -1,0 +1,97 @@
+//===- Commands.h - the subcommands of `writ` -----------------------------===//
+//
+// Text and results go to stdout, everything else to stderr. Each command returns its exit code;
+// what it refuses it throws as writ::Error (exit code 1).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace writ::tool {
+
+/// Exit codes, documented in docs/cli.md.
+enum ExitCode : int {
+  exitOk = 0,
+  exitRefused = 1,     ///< a diagnostic was printed
+  exitUsage = 2,       ///< the command line cannot be read
+  exitEnvironment = 3, ///< the machine lacks something: a host compiler, disk space, permission
+  exitInterrupted = 130
+};
+
+/// What decides a package; part of every command that may compile.
+struct CompileOptions {
+  std::string profile = "portable";
+  std::string target = "cpu";
+  std::string data; ///< root of contracts/, kernel_maps/, circuits/; empty: the installed ones
+  std::string cxx;  ///< host compiler; empty: c++
+  bool bringup = false;
+};
+
+struct CompileCommand {
+  std::string model, output, emitIr;
+  CompileOptions options;
+  bool noBuild = false, dryRun = false;
+};
+int runCompile(const CompileCommand &command);
+
+/// How a session is opened.
+struct SessionOptions {
+  int threads = 0;     ///< 0: one for each processor
+  std::string chunk;   ///< rows of one step, or "whole"; empty: the default
+  int64_t context = 0; ///< 0: the default
+  std::string isa;     ///< empty: the best
+  bool verify = false; ///< hash the weights again
+};
+
+struct RunCommand {
+  std::string target; ///< a package or a model file
+  CompileOptions compile;
+  SessionOptions session;
+  std::optional<std::string> prompt, promptFile, chat, system;
+  std::vector<std::string> stop;
+  int64_t maxTokens = 256;
+  float temperature = 0, topP = 1, minP = 0, repeatPenalty = 1;
+  int64_t topK = 0;
+  uint64_t seed = 0;
+  bool stats = false, ignoreEnd = false;
+};
+int runRun(const RunCommand &command);
+
+struct ScoreCommand {
+  std::string target;
+  CompileOptions compile;
+  SessionOptions session;
+  std::optional<std::string> textFile, idsFile;
+  std::string logits;
+  bool json = false, noSpecial = false;
+};
+int runScore(const ScoreCommand &command);
+
+struct TokenizeCommand {
+  std::string target;
+  std::optional<std::string> text, textFile, ids;
+  bool json = false, noSpecial = false;
+};
+int runTokenize(const TokenizeCommand &command);
+
+struct InspectCommand {
+  std::string model;
+  bool json = false;
+};
+int runInspect(const InspectCommand &command);
+
+struct ExplainCommand {
+  std::string package, op;
+};
+int runExplain(const ExplainCommand &command);
+
+struct CacheCommand {
+  bool prune = false, json = false;
+};
+int runCache(const CacheCommand &command);
+
+} // namespace writ::tool

@@ -1,0 +1,98 @@
+//===- CompileModel.cpp - from a model file to CallIR ---------------------===//
+#include "compiler/Tools/writ/CompileModel.h"
+
+#include "compiler/Import/ReadTokenizer.h"
+#include "compiler/Support/EditDistance.h"
+#include "compiler/Tools/writ/Install.h"
+#include "ir/Reference/SourceDigest.h"
+#include "writ/kernel_table.h"
+
+#include <fmt/format.h>
+
+namespace writ::tool {
+namespace {
+
+const Profile &findProfile(const Catalog &catalog, const std::string &name) {
+  auto it = catalog.profiles().find(name);
+  if (it != catalog.profiles().end())
+    return it->second;
+  std::vector<std::string> known;
+  for (const auto &entry : catalog.profiles())
+    known.push_back(entry.first);
+  throw Error({"--profile"}, "E051", fmt::format("'{}' is not a profile", name),
+              {{{}, "profiles: " + quotedList(known)}});
+}
+
+/// A model without a usable template still continues text; a chat with it is refused.
+void readChat(CompiledModel &model) {
+  std::vector<ChatTemplate> chats;
+  for (const Json &json : model.instance.chatTemplates) {
+    std::string error;
+    if (!parseChatTemplate(json.plain(), &chats.emplace_back(), &error))
+      throw Error(json.location(), "E047", error);
+  }
+  try {
+    if (const ChatTemplate *chat = matchChatTemplate(*model.file, model.tokenizer, chats))
+      model.chat = *chat;
+  } catch (const Error &error) {
+    model.chatFault = error.what();
+  }
+}
+
+void checkEvidence(const CompiledModel &model) {
+  std::vector<std::pair<Requirement, Resolution>> decisions;
+  for (const ResolvedRequirement &resolved : model.resolutions)
+    decisions.emplace_back(resolved.requirement, resolved.resolution);
+  requireEvidence(model.catalog,
+                  evidenceNeeds(model.catalog, model.instance,
+                                model.catalog.profiles().at(model.profile), decisions),
+                  currentDigests(model.catalog));
+}
+
+} // namespace
+
+CurrentDigests currentDigests(const Catalog &catalog) {
+  CurrentDigests digests = catalogDigests(catalog);
+  for (const auto &[id, map] : catalog.kernelMaps())
+    if (const writ_provider *provider = writ_find_provider(id.c_str()))
+      digests["source:" + id] = provider->source_sha256;
+  digests["reference"] = reference::sourceSha256();
+  return digests;
+}
+
+CompiledModel compileModel(const std::string &path, const CompileOptions &options) {
+  CompiledModel model;
+  model.file = openModelFile(path);
+  model.catalog = Catalog::load(dataPaths(options.data), linkedFunctions());
+  const Profile &profile = findProfile(model.catalog, options.profile);
+  model.profile = profile.id;
+  model.instance = instantiate(model.catalog, findCircuit(model.catalog, *model.file), *model.file);
+  model.tokenizer = readTokenizer(*model.file);
+  if (int64_t(model.tokenizer.tokens.size()) != model.instance.vocabulary)
+    throw Error({path}, "E044",
+                fmt::format("the tokenizer has {} tokens, the model {} logits",
+                            model.tokenizer.tokens.size(), model.instance.vocabulary));
+  readChat(model);
+  model.fileSha256 = model.file->sha256();
+
+  BuildOptions build;
+  build.target = options.target;
+  build.production = !options.bringup;
+  build.inputs["model"] = model.fileSha256;
+  Compilation compilation;
+  compilation.buildRequirements(model.instance, model.catalog, profile, build);
+  compilation.resolve(model.catalog);
+  model.resolutions = compilation.resolutions();
+  if (!options.bringup)
+    checkEvidence(model);
+  compilation.buildGraph();
+  model.graphIr = compilation.text();
+  compilation.lower();
+  model.loweredIr = compilation.text();
+  compilation.toCall();
+  model.callIr = compilation.text();
+  model.call = compilation.callModel();
+  return model;
+}
+
+} // namespace writ::tool

@@ -1,0 +1,38 @@
+//===- CompileModel.h - from a model file to CallIR -----------------------===//
+#pragma once
+
+#include "compiler/Import/Circuit.h"
+#include "compiler/Passes/Pipeline.h"
+#include "compiler/Resolve/Evidence.h"
+#include "compiler/Tools/writ/Commands.h"
+#include "writ/chat.h"
+#include "writ/tokenizer.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace writ::tool {
+
+/// Everything that a package is written from.
+struct CompiledModel {
+  std::unique_ptr<ModelFile> file;
+  std::string fileSha256;
+  Catalog catalog;
+  std::string profile;
+  CircuitInstance instance;
+  TokenizerData tokenizer;
+  std::optional<ChatTemplate> chat;
+  std::string chatFault; ///< why there is none
+  std::string graphIr, loweredIr, callIr;
+  std::vector<ResolvedRequirement> resolutions;
+  CallModel call;
+};
+
+/// Reads, instantiates, resolves and lowers. Production demands current evidence (E103).
+CompiledModel compileModel(const std::string &path, const CompileOptions &options);
+
+/// What the installed provider and reference sources are, added to the catalog's digests.
+CurrentDigests currentDigests(const Catalog &catalog);
+
+} // namespace writ::tool

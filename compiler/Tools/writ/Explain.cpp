@@ -1,0 +1,73 @@
+//===- Explain.cpp - `writ explain` ---------------------------------------===//
+#include "compiler/Diagnostics/Diagnostic.h"
+#include "compiler/Support/EditDistance.h"
+#include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Commands.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace writ::tool {
+namespace {
+
+std::string fieldsOf(const nlohmann::json &decision) {
+  std::vector<std::string> fields;
+  for (const char *kind : {"storage", "attributes", "dimensions"})
+    for (const auto &[name, value] : decision.at(kind).items())
+      fields.push_back(
+          fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
+  return fmt::format("{}", fmt::join(fields, ", "));
+}
+
+void printWhole(const nlohmann::json &op, const nlohmann::json &decision) {
+  std::puts(fmt::format("{} ({}), '{}' at line {} of the circuit\n"
+                        "  requires  {{{}}}\n"
+                        "  contract  {}\n"
+                        "  provider  {} (bodies: {}; split by {})",
+                        op.at("op").get<std::string>(), op.at("phase").get<std::string>(),
+                        decision.at("family").get<std::string>(), op.at("circuit_line").get<int>(),
+                        fieldsOf(decision), decision.at("contract").get<std::string>(),
+                        decision.at("provider").get<std::string>(),
+                        fmt::join(decision.at("isa").get<std::vector<std::string>>(), ", "),
+                        decision.at("partition").get<std::string>())
+                .c_str());
+  for (const auto &rejected : decision.at("rejected"))
+    std::puts(fmt::format("  rejected  {}: {}", rejected.at("provider").get<std::string>(),
+                          fmt::join(rejected.at("because").get<std::vector<std::string>>(), "; "))
+                  .c_str());
+}
+
+} // namespace
+
+int runExplain(const ExplainCommand &command) {
+  const std::string path = command.package + "/report.json";
+  nlohmann::json report;
+  try {
+    report = nlohmann::json::parse(readFile(path));
+    std::vector<std::string> names;
+    bool found = false;
+    for (const auto &op : report.at("ops")) {
+      const nlohmann::json &decision = report.at("decisions").at(op.at("decision").get<size_t>());
+      const std::string name = op.at("op");
+      names.push_back(name);
+      if (command.op.empty())
+        std::puts(fmt::format("{:<24} {:<8} {:<40} {}", name, op.at("phase").get<std::string>(),
+                              decision.at("contract").get<std::string>(),
+                              decision.at("provider").get<std::string>())
+                      .c_str());
+      else if (name == command.op) {
+        printWhole(op, decision);
+        found = true;
+      }
+    }
+    if (!command.op.empty() && !found)
+      throw Error({command.package}, "E051", fmt::format("there is no op '{}'", command.op),
+                  {{{}, "nearest: " + quotedList(nearestNames(command.op, names))}});
+  } catch (const nlohmann::json::exception &error) {
+    throw Error({path}, "E050", fmt::format("not a report of this version: {}", error.what()));
+  }
+  return exitOk;
+}
+
+} // namespace writ::tool

@@ -1,0 +1,184 @@
+//===- Main.cpp - the command line of `writ` ------------------------------===//
+#include "compiler/Tools/writ/Commands.h"
+
+#include "compiler/Diagnostics/Diagnostic.h"
+#include "compiler/Tools/writ/Compile.h"
+#include "compiler/Tools/writ/Session.h"
+#include "writ/writ.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+using namespace writ::tool;
+
+namespace {
+
+void addCompileOptions(CLI::App *app, CompileOptions &options) {
+  app->add_option("--profile", options.profile, "numerical profile: the contract of every op")
+      ->capture_default_str();
+  app->add_option("--target", options.target, "what the package runs on")->capture_default_str();
+  app->add_option(
+      "--data", options.data,
+      "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)");
+  app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)");
+  app->add_flag("--bringup", options.bringup,
+                "accept providers without current evidence; the package is marked as not for "
+                "production");
+}
+
+void addSessionOptions(CLI::App *app, SessionOptions &options) {
+  app->add_option("--threads", options.threads, "threads (default: one for each processor)")
+      ->check(CLI::Range(1, 1024));
+  app->add_option("--chunk", options.chunk, "prompt tokens of one step, or 'whole' (default: 512)");
+  app->add_option("--ctx", options.context, "longest sequence in tokens")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--isa", options.isa, "scalar, avx2 or avx512 (default: the machine's best)");
+  app->add_flag("--verify", options.verify, "hash the weights again");
+}
+
+void addCompile(CLI::App &app, CompileCommand &command) {
+  CLI::App *sub = app.add_subcommand("compile", "compile a model under a numerical contract");
+  sub->add_option("model", command.model, "GGUF or safetensors file")->required();
+  sub->add_option("-o,--output", command.output, "folder of the package");
+  addCompileOptions(sub, command.options);
+  sub->add_option("--emit-ir", command.emitIr, "write the three IR stages into this folder");
+  sub->add_flag("--no-build", command.noBuild, "stop after emission");
+  sub->add_flag("--dry-run", command.dryRun, "print the sizes and write nothing");
+  sub->footer("example:\n  writ compile SmolLM2-135M-Instruct.Q4_1.gguf --profile portable -o "
+              "build/smollm2");
+}
+
+void addRun(CLI::App &app, RunCommand &command) {
+  CLI::App *sub = app.add_subcommand("run", "generate text with a package or a model file");
+  sub->add_option("target", command.target, "package folder or model file")->required();
+  auto *source =
+      sub->add_option_group("prompt", "where the prompt comes from (default: standard input)");
+  source->add_option("--prompt", command.prompt, "text to continue");
+  source->add_option("--prompt-file", command.promptFile, "file with the text to continue");
+  source->add_option("--chat", command.chat,
+                     "message of a user; the model's chat template is used");
+  source->require_option(0, 1);
+  sub->add_option("--system", command.system, "system message of --chat");
+  sub->add_option("--max-tokens", command.maxTokens, "tokens to generate at most")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  sub->add_option("--stop", command.stop, "text that ends the generation; may be repeated");
+  sub->add_option("--temperature", command.temperature, "0: always the likeliest token")
+      ->capture_default_str();
+  sub->add_option("--top-k", command.topK, "draw among the k likeliest; 0: all");
+  sub->add_option("--top-p", command.topP, "draw among the likeliest that sum to p");
+  sub->add_option("--min-p", command.minP, "drop tokens below p times the likeliest");
+  sub->add_option("--repeat-penalty", command.repeatPenalty,
+                  "above 1 discourages the last 64 tokens");
+  sub->add_option("--seed", command.seed, "of the random numbers")->capture_default_str();
+  sub->add_flag("--ignore-end", command.ignoreEnd, "go on after an end token");
+  sub->add_flag("--stats", command.stats, "print speed and memory to standard error");
+  addSessionOptions(sub, command.session);
+  addCompileOptions(sub, command.compile);
+  sub->footer("examples:\n  writ run build/smollm2 --chat \"What is gravity?\" --max-tokens 64\n"
+              "  echo \"Once upon a time\" | writ run model.gguf --temperature 0.8 --seed 7");
+}
+
+void addScore(CLI::App &app, ScoreCommand &command) {
+  CLI::App *sub = app.add_subcommand("score", "log-probability of each token of a text");
+  sub->add_option("target", command.target, "package folder or model file")->required();
+  auto *source = sub->add_option_group("input", "what is scored");
+  source->add_option("--text", command.textFile, "file with text");
+  source->add_option("--ids", command.idsFile, "file with token ids: a JSON list, or numbers");
+  source->require_option(1);
+  sub->add_option("--logits", command.logits, "write all logits to this safetensors file");
+  sub->add_flag("--json", command.json, "print one JSON object");
+  sub->add_flag("--no-special", command.noSpecial, "special tokens in the text stay text");
+  addSessionOptions(sub, command.session);
+  addCompileOptions(sub, command.compile);
+  sub->footer("example:\n  writ score build/smollm2 --text essay.txt --json");
+}
+
+void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &inspect,
+                      ExplainCommand &explain, CacheCommand &cache) {
+  CLI::App *sub = app.add_subcommand("tokenize", "text to token ids and back");
+  sub->add_option("target", tokenize.target, "package folder or model file")->required();
+  auto *source = sub->add_option_group("input", "what is tokenized");
+  source->add_option("--text", tokenize.text, "text");
+  source->add_option("--file", tokenize.textFile, "file with text");
+  source->add_option("--ids", tokenize.ids, "ids to turn into text: \"1 2 3\" or \"[1, 2, 3]\"");
+  source->require_option(1);
+  sub->add_flag("--json", tokenize.json, "print {\"ids\", \"pieces\"}");
+  sub->add_flag("--no-special", tokenize.noSpecial, "special tokens in the text stay text");
+  sub->footer("example:\n  writ tokenize model.gguf --text \"Hello world\" --json");
+
+  sub = app.add_subcommand("inspect", "show metadata, tensors and storage types of a model file");
+  sub->add_option("model", inspect.model, "GGUF or safetensors file")->required();
+  sub->add_flag("--json", inspect.json, "print one JSON object");
+
+  sub = app.add_subcommand("explain", "show which providers were considered for each op, and why");
+  sub->add_option("package", explain.package, "package folder")->required();
+  sub->add_option("op", explain.op, "name of an op, \"blk.0.attn_q\" (default: all, in short)");
+
+  sub = app.add_subcommand("cache", "show the packages that `writ run MODEL` keeps, or prune them");
+  sub->add_flag("--prune", cache.prune, "remove all cached packages");
+  sub->add_flag("--json", cache.json, "print one JSON object");
+}
+
+int dispatch(int argc, char **argv) {
+  CLI::App app("Writ: one model, one contract, the same bits.", "writ");
+  app.set_version_flag("--version", std::string("writ ") + writ_version());
+  app.require_subcommand(1);
+  app.footer("exit codes: 0 done, 1 refused (a diagnostic says why), 2 usage, 3 the machine lacks\n"
+             "something (host compiler, permission, space), 130 interrupted");
+  CompileCommand compile;
+  RunCommand run;
+  ScoreCommand score;
+  TokenizeCommand tokenize;
+  InspectCommand inspect;
+  ExplainCommand explain;
+  CacheCommand cache;
+  addCompile(app, compile);
+  addRun(app, run);
+  addScore(app, score);
+  addSmallCommands(app, tokenize, inspect, explain, cache);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? exitOk : exitUsage;
+  }
+  const std::string name = app.get_subcommands().front()->get_name();
+  if (name == "compile")
+    return runCompile(compile);
+  if (name == "run")
+    return runRun(run);
+  if (name == "score")
+    return runScore(score);
+  if (name == "tokenize")
+    return runTokenize(tokenize);
+  if (name == "inspect")
+    return runInspect(inspect);
+  if (name == "explain")
+    return runExplain(explain);
+  return runCache(cache);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const Interrupted &) {
+    std::fprintf(stderr, "\nwrit: interrupted\n");
+    return exitInterrupted;
+  } catch (const EnvironmentError &error) {
+    std::fprintf(stderr, "%s", error.what());
+    return exitEnvironment;
+  } catch (const writ::Error &error) {
+    std::fprintf(stderr, "%s", error.what());
+    const std::string &code = error.diagnostics().front().code;
+    return code == "E001" || code == "E002" ? exitEnvironment : exitRefused;
+  } catch (const std::bad_alloc &) {
+    std::fprintf(stderr, "writ: error: out of memory\n");
+    return exitEnvironment;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "writ: error: %s\n", error.what());
+    return exitEnvironment;
+  }
+}

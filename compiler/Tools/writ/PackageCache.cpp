@@ -1,0 +1,127 @@
+//===- PackageCache.cpp - packages that `writ run MODEL` keeps ------------===//
+#include "compiler/Tools/writ/PackageCache.h"
+
+#include "compiler/Resolve/Evidence.h"
+#include "compiler/Support/Digest.h"
+#include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Compile.h"
+#include "compiler/Tools/writ/HostBuild.h"
+#include "compiler/Tools/writ/Install.h"
+#include "compiler/Tools/writ/Session.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace writ::tool {
+namespace fs = std::filesystem;
+namespace {
+
+std::string packagesFolder() {
+  return cacheRoot() + "/packages";
+}
+
+void makeFolder(const std::string &path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error)
+    throw EnvironmentError({path}, "E002", "cannot be made: " + error.message());
+}
+
+/// Everything that decides what a package holds.
+nlohmann::json keyOf(const std::string &model, const CompileOptions &options) {
+  const Catalog catalog = Catalog::load(dataPaths(options.data), linkedFunctions());
+  const std::string root = installRoot();
+  return {{"model", rememberedDigest(model)},
+          {"catalog", catalogDigests(catalog)},
+          {"compiler", rememberedDigest(executablePath())},
+          {"runtime", rememberedDigest(root + "/lib/libwrit_runtime.so")},
+          {"host_compiler", hostCompilerVersion(options.cxx)},
+          {"profile", options.profile},
+          {"target", options.target},
+          {"bringup", options.bringup}};
+}
+
+} // namespace
+
+std::string rememberedDigest(const std::string &path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0)
+    return sha256File(path); // says why it cannot be read
+  const std::string key = sha256(fmt::format(
+      "{} {} {} {}.{} {}.{}", info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec,
+      info.st_mtim.tv_nsec, info.st_ctim.tv_sec, info.st_ctim.tv_nsec));
+  const std::string folder = cacheRoot() + "/digests", file = folder + "/" + key;
+  std::error_code error;
+  if (fs::exists(file, error))
+    if (std::string digest = readFile(file); digest.size() == 64)
+      return digest;
+  const std::string digest = sha256File(path);
+  makeFolder(folder);
+  writeFileAtomically(file, digest);
+  return digest;
+}
+
+std::string cachedPackage(const std::string &model, const CompileOptions &options) {
+  const std::string key = sha256Json(keyOf(model, options));
+  const std::string folder = packagesFolder() + "/" + key;
+  std::error_code error;
+  if (fs::exists(folder + "/lib/libmodel.so", error))
+    return folder;
+  makeFolder(packagesFolder());
+  CompileCommand command;
+  command.model = model;
+  command.output = folder;
+  command.options = options;
+  compilePackage(command);
+  return folder;
+}
+
+int runCache(const CacheCommand &command) {
+  const std::string folder = packagesFolder();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::error_code error;
+  std::vector<fs::path> packages;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    packages.push_back(it->path());
+  std::sort(packages.begin(), packages.end());
+  for (const fs::path &package : packages) {
+    uintmax_t bytes = 0;
+    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(package, error))
+      if (entry.is_regular_file(error))
+        bytes += entry.file_size(error);
+    std::string name = "incomplete", profile;
+    try {
+      const nlohmann::json lock =
+          nlohmann::json::parse(readFile((package / "writ.lock.json").string()));
+      name = lock.at("model").at("name").get<std::string>();
+      profile = lock.at("profile").at("id").get<std::string>();
+    } catch (const std::exception &) {
+      // What a killed compile left: shown, and pruned with the rest.
+    }
+    list.push_back(
+        {{"path", package.string()}, {"model", name}, {"profile", profile}, {"bytes", bytes}});
+    if (command.prune)
+      fs::remove_all(package, error);
+  }
+  if (command.prune)
+    fs::remove_all(cacheRoot() + "/digests", error);
+  if (command.json) {
+    std::puts(list.dump(2).c_str());
+    return exitOk;
+  }
+  for (const auto &package : list)
+    std::puts(fmt::format("{}{}  {}  {}  {:.1f} MB", command.prune ? "removed " : "",
+                          package["path"].get<std::string>(), package["model"].get<std::string>(),
+                          package["profile"].get<std::string>(),
+                          package["bytes"].get<double>() / 1e6)
+                  .c_str());
+  if (list.empty())
+    std::puts(fmt::format("no package is cached in {}", folder).c_str());
+  return exitOk;
+}
+
+} // namespace writ::tool

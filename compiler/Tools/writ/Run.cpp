@@ -1,0 +1,131 @@
+//===- Run.cpp - `writ run` -----------------------------------------------===//
+#include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Session.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace writ::tool {
+namespace {
+
+int32_t printText(void *, const char *text, int64_t bytes) {
+  const bool written = std::fwrite(text, 1, size_t(bytes), stdout) == size_t(bytes);
+  return written && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+std::vector<int32_t> chatIds(const writ_package *package, const RunCommand &command) {
+  std::vector<writ_message> messages;
+  if (command.system)
+    messages.push_back({"system", command.system->c_str()});
+  messages.push_back({"user", command.chat->c_str()});
+  writ_error error;
+  int64_t needed = 0;
+  writ_status status = writ_chat_tokenize(package, messages.data(), int64_t(messages.size()),
+                                          nullptr, 0, &needed, &error);
+  if (status != WRIT_BUFFER_TOO_SMALL)
+    check(status, error, command.target);
+  std::vector<int32_t> ids(needed);
+  check(writ_chat_tokenize(package, messages.data(), int64_t(messages.size()), ids.data(), needed,
+                           &needed, &error),
+        error, command.target);
+  return ids;
+}
+
+std::vector<int32_t> promptIds(const writ_package *package, const RunCommand &command) {
+  if (command.chat)
+    return chatIds(package, command);
+  if (command.system)
+    throw Error({"--system"}, "E051", "a system message needs --chat");
+  std::string text;
+  if (command.prompt)
+    text = *command.prompt;
+  else if (command.promptFile)
+    text = readFile(*command.promptFile);
+  else {
+    if (isatty(STDIN_FILENO))
+      std::fprintf(stderr, "writ: reading the prompt from the terminal; end it with Ctrl-D\n");
+    text = readStandardInput();
+  }
+  return tokenizeText(package, text, WRIT_TOKENIZE_ADD_SPECIAL | WRIT_TOKENIZE_PARSE_SPECIAL);
+}
+
+double rate(int64_t tokens, int64_t nanoseconds) {
+  return nanoseconds > 0 ? double(tokens) * 1e9 / double(nanoseconds) : 0;
+}
+
+void printStats(const writ_session *session, const writ_generate_result &result) {
+  writ_session_options used{};
+  used.struct_size = sizeof used;
+  writ_session_get_options(session, &used, nullptr);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::fputs(
+      fmt::format("prefill: {} tokens, {:.1f} tokens/s\n"
+                  "decode: {} tokens, {:.1f} tokens/s\n"
+                  "peak memory: {:.1f} MB\n"
+                  "threads: {}, isa: {}\n",
+                  result.prompt_tokens, rate(result.prompt_tokens, result.prefill_nanoseconds),
+                  result.generated_tokens, rate(result.decode_steps, result.decode_nanoseconds),
+                  double(usage.ru_maxrss) / 1000.0, used.threads, writ_isa_name(used.isa))
+          .c_str(),
+      stderr);
+}
+
+} // namespace
+
+int runRun(const RunCommand &command) {
+  const volatile int32_t *stop = interruptFlag();
+  PackagePtr package = openTarget(command.target, command.compile, command.session.verify);
+  const std::vector<int32_t> ids = promptIds(package.get(), command);
+  if (ids.empty())
+    throw Error(
+        {command.target}, "E051",
+        "the prompt is empty, and this model begins with no token of its own; give at least "
+        "one token");
+  writ_package_info info{};
+  info.struct_size = sizeof info;
+  writ_error error;
+  check(writ_package_get_info(package.get(), &info, &error), error, command.target);
+  SessionShape shape;
+  shape.tokens = std::min(info.context_length, int64_t(ids.size()) + command.maxTokens + 1);
+  SessionPtr session = openSession(package.get(), command.session, shape);
+  writ_sequence sequence;
+  check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);
+
+  writ_sampling sampling;
+  writ_sampling_init(&sampling);
+  sampling.temperature = command.temperature;
+  sampling.top_k = command.topK;
+  sampling.top_p = command.topP;
+  sampling.min_p = command.minP;
+  sampling.repeat_penalty = command.repeatPenalty;
+  sampling.seed = command.seed;
+  std::vector<const char *> stops;
+  for (const std::string &text : command.stop)
+    stops.push_back(text.c_str());
+  writ_generate_options options;
+  writ_generate_options_init(&options);
+  options.max_tokens = command.maxTokens;
+  options.sampling = &sampling;
+  options.stop_strings = stops.data();
+  options.stop_count = int64_t(stops.size());
+  options.ignore_end = command.ignoreEnd;
+  options.callback = printText;
+  options.stop = stop;
+  writ_generate_result result{};
+  result.struct_size = sizeof result;
+  const writ_status status = writ_generate(session.get(), sequence, ids.data(), int64_t(ids.size()),
+                                           &options, &result, &error);
+  if (status == WRIT_OK && command.maxTokens > 0)
+    std::fputc('\n', stdout);
+  if (std::fflush(stdout) != 0)
+    throw EnvironmentError({"standard output"}, "E002", "cannot be written");
+  check(status, error, command.target);
+  if (command.stats)
+    printStats(session.get(), result);
+  return *stop ? exitInterrupted : exitOk;
+}
+
+} // namespace writ::tool

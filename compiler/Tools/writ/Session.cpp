@@ -1,0 +1,166 @@
+//===- Session.cpp - opening what the user named --------------------------===//
+#include "compiler/Tools/writ/Session.h"
+
+#include "compiler/Tools/writ/PackageCache.h"
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace writ::tool {
+namespace fs = std::filesystem;
+namespace {
+
+volatile int32_t interrupted = 0;
+
+void logLine(void *, int32_t level, const char *message) {
+  if (level == WRIT_LOG_PROGRESS)
+    std::fprintf(stderr, "\r%s", message);
+  else if (level >= WRIT_LOG_WARNING)
+    std::fprintf(stderr, "writ: warning: %s\n", message);
+}
+
+} // namespace
+
+void check(writ_status status, const writ_error &error, const std::string &subject) {
+  if (status == WRIT_OK)
+    return;
+  Diagnostic diagnostic{{subject}, "E050", error.text, {}};
+  if (status == WRIT_IO_ERROR || status == WRIT_OUT_OF_MEMORY)
+    throw EnvironmentError(diagnostic);
+  throw Error(diagnostic);
+}
+
+bool isPackage(const std::string &path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+PackagePtr openTarget(const std::string &target, const CompileOptions &compile, bool verify) {
+  const std::string path = isPackage(target) ? target : cachedPackage(target, compile);
+  writ_open_options options;
+  writ_open_options_init(&options);
+  options.verify = verify;
+  options.log = logLine;
+  writ_package *package = nullptr;
+  writ_error error;
+  const writ_status status = writ_package_open(path.c_str(), &options, &package, &error);
+  check(status, error, path);
+  return PackagePtr(package);
+}
+
+SessionPtr openSession(const writ_package *package, const SessionOptions &options,
+                       const SessionShape &shape) {
+  writ_package_info info{};
+  info.struct_size = sizeof info;
+  writ_error error;
+  check(writ_package_get_info(package, &info, &error), error, "package");
+  writ_session_options session;
+  writ_session_options_init(&session);
+  session.threads = options.threads;
+  session.context_tokens = options.context;
+  if (!options.context && shape.tokens)
+    session.context_tokens = shape.tokens;
+  const int64_t whole = std::max<int64_t>(shape.tokens, 1);
+  if (options.chunk == "whole") {
+    session.max_rows = whole;
+  } else if (!options.chunk.empty()) {
+    const std::string &text = options.chunk;
+    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), session.max_rows);
+    if (code != std::errc() || end != text.data() + text.size() || session.max_rows < 1)
+      throw Error({"--chunk"}, "E051",
+                  fmt::format("'{}' is not a number of tokens, 1 or more, or 'whole'", text));
+  } else {
+    session.max_rows = std::min<int64_t>(512, whole);
+  }
+  if (shape.allOutputs)
+    session.max_outputs = session.max_rows;
+  if (!options.isa.empty()) {
+    session.isa = writ_isa_from_name(options.isa.c_str());
+    if (session.isa < 0)
+      throw Error(
+          {"--isa"}, "E051",
+          fmt::format("'{}' is not an instruction set; known: scalar, avx2, avx512", options.isa));
+  }
+  writ_session *created = nullptr;
+  const writ_status status = writ_session_create(package, &session, &created, &error);
+  check(status, error, info.path);
+  return SessionPtr(created);
+}
+
+std::vector<int32_t> tokenizeText(const writ_package *package, const std::string &text,
+                                  int32_t flags) {
+  writ_error error;
+  int64_t needed = 0;
+  writ_status status =
+      writ_tokenize(package, text.data(), int64_t(text.size()), flags, nullptr, 0, &needed, &error);
+  if (status != WRIT_BUFFER_TOO_SMALL)
+    check(status, error, "text");
+  std::vector<int32_t> ids(needed);
+  if (needed)
+    check(writ_tokenize(package, text.data(), int64_t(text.size()), flags, ids.data(), needed,
+                        &needed, &error),
+          error, "text");
+  return ids;
+}
+
+std::string detokenize(const writ_package *package, const std::vector<int32_t> &ids, bool special) {
+  writ_error error;
+  int64_t needed = 0;
+  writ_status status = writ_detokenize(package, ids.data(), int64_t(ids.size()), special, nullptr,
+                                       0, &needed, &error);
+  if (status != WRIT_BUFFER_TOO_SMALL)
+    check(status, error, "ids");
+  std::string text(needed, '\0');
+  if (needed)
+    check(writ_detokenize(package, ids.data(), int64_t(ids.size()), special, text.data(), needed,
+                          &needed, &error),
+          error, "ids");
+  return text;
+}
+
+std::vector<int32_t> parseIds(const std::string &text, const std::string &source) {
+  std::vector<int32_t> ids;
+  const char *at = text.data(), *end = at + text.size();
+  auto isSeparator = [](char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == '[' || c == ']';
+  };
+  while (at != end) {
+    if (isSeparator(*at)) {
+      ++at;
+      continue;
+    }
+    int32_t id = 0;
+    auto [next, code] = std::from_chars(at, end, id);
+    if (code != std::errc() || (next != end && !isSeparator(*next)))
+      throw Error({source}, "E051",
+                  fmt::format("expected a token id at byte {}, got '{}'", at - text.data(),
+                              std::string(at, std::min<size_t>(end - at, 12))));
+    ids.push_back(id);
+    at = next;
+  }
+  return ids;
+}
+
+std::string readStandardInput() {
+  std::string text;
+  char buffer[1 << 16];
+  while (size_t count = std::fread(buffer, 1, sizeof buffer, stdin))
+    text.append(buffer, count);
+  if (std::ferror(stdin))
+    throw EnvironmentError({"standard input"}, "E001", "cannot be read");
+  return text;
+}
+
+const volatile int32_t *interruptFlag() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESETHAND; // a second Ctrl-C ends at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return &interrupted;
+}
+
+} // namespace writ::tool

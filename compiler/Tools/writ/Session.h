@@ -1,0 +1,61 @@
+//===- Session.h - opening what the user named ----------------------------===//
+#pragma once
+
+#include "compiler/Diagnostics/Diagnostic.h"
+#include "compiler/Tools/writ/Commands.h"
+#include "writ/writ.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace writ::tool {
+
+/// The machine lacks something; exit code 3. The text is a diagnostic's.
+class EnvironmentError : public Error {
+public:
+  using Error::Error;
+};
+
+/// Throws what a failed call of the C API says (E050), with `subject` as its place.
+void check(writ_status status, const writ_error &error, const std::string &subject);
+
+struct PackageCloser {
+  void operator()(writ_package *package) const { writ_package_close(package, nullptr); }
+};
+struct SessionDestroyer {
+  void operator()(writ_session *session) const { writ_session_destroy(session, nullptr); }
+};
+using PackagePtr = std::unique_ptr<writ_package, PackageCloser>;
+using SessionPtr = std::unique_ptr<writ_session, SessionDestroyer>;
+
+/// Whether the path is a package folder (it holds a lock).
+bool isPackage(const std::string &path);
+
+/// Opens a package, or compiles a model file into the cache (once for the same inputs) and opens
+/// that.
+PackagePtr openTarget(const std::string &target, const CompileOptions &compile, bool verify);
+
+/// Creates a session. `tokens` is the longest sequence that is needed where the user names no
+/// context; `outputs` the rows whose logits one step gives.
+struct SessionShape {
+  int64_t tokens = 0;
+  bool allOutputs = false;
+};
+SessionPtr openSession(const writ_package *package, const SessionOptions &options,
+                       const SessionShape &shape);
+
+std::vector<int32_t> tokenizeText(const writ_package *package, const std::string &text,
+                                  int32_t flags);
+std::string detokenize(const writ_package *package, const std::vector<int32_t> &ids, bool special);
+
+/// Ids of a JSON list or of numbers separated by white space or commas. E043 where it is neither.
+std::vector<int32_t> parseIds(const std::string &text, const std::string &source);
+
+/// Reads all of standard input.
+std::string readStandardInput();
+
+/// 1 after SIGINT or SIGTERM. Handlers are installed by the first call.
+const volatile int32_t *interruptFlag();
+
+} // namespace writ::tool

@@ -1,0 +1,67 @@
+//===- Tokenize.cpp - `writ tokenize` -------------------------------------===//
+#include "compiler/Import/ReadTokenizer.h"
+#include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Session.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace writ::tool {
+namespace {
+
+/// The tokenizer of a model file or of a package, without loading any weight.
+std::unique_ptr<Tokenizer> openTokenizer(const std::string &target) {
+  TokenizerData data;
+  std::string error;
+  if (isPackage(target)) {
+    const std::string path = target + "/tokenizer.json";
+    if (!readTokenizerData(readFile(path), &data, &error))
+      throw Error({path}, "E040", error);
+  } else {
+    data = readTokenizer(*openModelFile(target));
+  }
+  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(std::move(data), &error);
+  if (!tokenizer)
+    throw Error({target}, "E040", error);
+  return tokenizer;
+}
+
+} // namespace
+
+int runTokenize(const TokenizeCommand &command) {
+  const std::unique_ptr<Tokenizer> tokenizer = openTokenizer(command.target);
+  std::vector<int32_t> ids;
+  if (command.ids) {
+    ids = parseIds(*command.ids, "--ids");
+    for (int32_t id : ids)
+      if (id < 0 || size_t(id) >= tokenizer->data().tokens.size())
+        throw Error({"--ids"}, "E051",
+                    fmt::format("id {} is not in the vocabulary of {} tokens", id,
+                                tokenizer->data().tokens.size()));
+  } else {
+    EncodeOptions options;
+    options.parseSpecial = !command.noSpecial;
+    ids = tokenizer->encode(command.text ? *command.text : readFile(*command.textFile), options);
+  }
+  if (command.json) {
+    nlohmann::json pieces = nlohmann::json::array();
+    for (int32_t id : ids)
+      pieces.push_back(tokenizer->piece(id, true));
+    // Pieces may end inside a character; such bytes come out as U+FFFD.
+    std::puts(nlohmann::ordered_json{{"ids", ids}, {"pieces", pieces}}
+                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  .c_str());
+  } else if (command.ids) {
+    std::string text;
+    for (int32_t id : ids)
+      text += tokenizer->piece(id, true);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fputc('\n', stdout);
+  } else {
+    std::puts(fmt::format("{}", fmt::join(ids, " ")).c_str());
+  }
+  return exitOk;
+}
+
+} // namespace writ::tool
