@@ -1,4 +1,4 @@
-//===- tokenizer.cpp - any bytes as a tokenizer, any text through one -----===//
+//===- fuzz_tokenizer.cpp - any bytes as a tokenizer, and as its text -----===//
 //
 // The bytes are tried as tokenizer.json, and as a text for a small tokenizer: what it encodes,
 // streams back as text of bounded length.
