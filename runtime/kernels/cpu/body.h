@@ -1,9 +1,9 @@
 //===- body.h - how a kernel source names its body ------------------------===//
 //
 // A kernel source is compiled once for each instruction set of its map, with WRIT_ISA_NAME (scalar,
-// avx2, avx512) and WRIT_ISA_LEVEL (0, 1, 2). Everything that it defines besides its body lies in an
-// anonymous namespace: a function compiled for a wide instruction set must never be merged with one
-// that runs on any machine.
+// avx2, avx512) and WRIT_ISA_LEVEL (0, 1, 2). Everything that it defines besides its body lies in
+// an anonymous namespace: a function compiled for a wide instruction set must never be merged with
+// one that runs on any machine.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,7 +26,11 @@ template <typename T> const T *at(const void *base, int64_t bytes) {
 template <typename T> T *at(void *base, int64_t bytes) {
   return reinterpret_cast<T *>(static_cast<char *>(base) + bytes);
 }
-constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+constexpr int64_t ceilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 } // namespace

@@ -29,8 +29,8 @@ inline uint32_t bitsOfFloat(float value) {
 constexpr float kInfinity = __builtin_inff();
 constexpr float kNaN = __builtin_nanf("");
 
-/// Nearest integer, ties to even, for |x| < 2^22 (|x| < 2^51 in binary64). The magic addend puts the
-/// units into the last place of the significand.
+/// Nearest integer, ties to even, for |x| < 2^22 (|x| < 2^51 in binary64). The magic addend puts
+/// the units into the last place of the significand.
 inline float roundToInteger(float x) {
   const float magic = 0x1.8p+23f;
   return (x + magic) - magic;
@@ -110,12 +110,10 @@ inline void sincosF64(double a, double *sine, double *cosine) {
   constexpr double kLimit = 0x1p+30, kTwoOverPi = 0x1.45f306dc9c883p-1;
   constexpr double kP1 = 0x1.921fb54442d18p+0, kP2 = 0x1.1a62633145c07p-54,
                    kP3 = -0x1.f1976b7ed8fbcp-110;
-  constexpr double kS[6] = {-0x1.5555555555549p-3,  0x1.111111110f8a6p-7,
-                            -0x1.a01a019c16179p-13, 0x1.71de357b18263p-19,
-                            -0x1.ae5e689c9be31p-26, 0x1.5d93a5595eb03p-33};
-  constexpr double kC[6] = {0x1.555555555554cp-5,  -0x1.6c16c16c1521fp-10,
-                            0x1.a01a019cbf61bp-16, -0x1.27e4f812b4d66p-22,
-                            0x1.1ee9f150ce413p-29, -0x1.8fb12fd283b13p-37};
+  constexpr double kS[6] = {-0x1.5555555555549p-3, 0x1.111111110f8a6p-7,   -0x1.a01a019c16179p-13,
+                            0x1.71de357b18263p-19, -0x1.ae5e689c9be31p-26, 0x1.5d93a5595eb03p-33};
+  constexpr double kC[6] = {0x1.555555555554cp-5,   -0x1.6c16c16c1521fp-10, 0x1.a01a019cbf61bp-16,
+                            -0x1.27e4f812b4d66p-22, 0x1.1ee9f150ce413p-29,  -0x1.8fb12fd283b13p-37};
   if (!(a >= -kLimit && a <= kLimit)) {
     *sine = *cosine = __builtin_nan("");
     return;
@@ -148,6 +146,8 @@ inline void sincosF64(double a, double *sine, double *cosine) {
   }
 }
 
-inline float siluF32(float x) { return x / (1.0f + expF32(-x)); }
+inline float siluF32(float x) {
+  return x / (1.0f + expF32(-x));
+}
 
 } // namespace

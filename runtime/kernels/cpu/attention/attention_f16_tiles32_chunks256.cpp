@@ -1,15 +1,16 @@
 // Causal attention over paged f16 keys and values, grouped queries.
 //
-//   q, out f32 [rows][heads][head_dim]; a query at position p sees the positions 0 .. p of its sequence;
-//   query head h reads KV head h / (heads / kv_heads)
+//   q, out f32 [rows][heads][head_dim]; a query at position p sees the positions 0 .. p of its
+//   sequence; query head h reads KV head h / (heads / kv_heads)
 //
-// Keys lie in tiles of 32 and chunks of 256 at absolute positions. A chunk starts from m = -inf, l = o = 0
-// (tile.h); chunks are merged ascending; out = rn(o * rn(1 / l)). What a query may not see is never read.
-// A unit is one KV head of one row, rows of one KV head being neighbours, so that a run of units shares
-// the pages: unit = kv_head * rows + row. A run is taken in blocks of queries of one sequence.
+// Keys lie in tiles of 32 and chunks of 256 at absolute positions. A chunk starts from m = -inf, l
+// = o = 0 (tile.h); chunks are merged ascending; out = rn(o * rn(1 / l)). What a query may not see
+// is never read. A unit is one KV head of one row, rows of one KV head being neighbours, so that a
+// run of units shares the pages: unit = kv_head * rows + row. A run is taken in blocks of queries
+// of one sequence.
+#include "writ/kernels/attention_f16_tiles32_chunks256.h"
 #include "runtime/kernels/cpu/attention/tile.h"
 #include "runtime/kernels/cpu/kv.h"
-#include "writ/kernels/attention_f16_tiles32_chunks256.h"
 
 namespace {
 
@@ -57,8 +58,8 @@ void startRange(SoftmaxState &state, int64_t headDim) {
     store(zero(), state.values + d);
 }
 
-/// Every query of the block against the tile that starts at key `first`. The first chunk accumulates in
-/// the total itself.
+/// Every query of the block against the tile that starts at key `first`. The first chunk
+/// accumulates in the total itself.
 void runTile(const Args &args, Block &block, int64_t first, Scratch &scratch) {
   const int64_t headDim = args.head_dim;
   widenTile(args, block, first, least(kTileKeys, block.visible - first), scratch.tile);

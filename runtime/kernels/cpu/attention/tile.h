@@ -4,7 +4,8 @@
 //
 //   score = rn(dot * scale), dot in 16 lanes over head_dim, one fma each, then their tree
 //   m' = max(m, scores); alpha = exp(m - m'); p = exp(score - m')
-//   l = fma(l, alpha, tree32(p, unseen +0)); o = rn(o * alpha), then o = fma(p, v, o), keys ascending
+//   l = fma(l, alpha, tree32(p, unseen +0)); o = rn(o * alpha), then o = fma(p, v, o), keys
+//   ascending
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -35,8 +36,8 @@ struct TileData {
 };
 
 /// scores[j] = rn(dot(q, key j) * scale) for j < seen; -inf beyond.
-inline void tileScores(const float *q, const float *keys, int64_t headDim, int64_t seen, float scale,
-                       float *scores) {
+inline void tileScores(const float *q, const float *keys, int64_t headDim, int64_t seen,
+                       float scale, float *scores) {
   for (int64_t first = 0; first < kTileKeys; first += kLanes) {
     Lanes dots[kLanes];
     for (int64_t group = 0; group < kLanes; group += kKeyGroup) {
@@ -77,7 +78,8 @@ inline float tileSoftmax(float *scores, int64_t seen, SoftmaxState &state) {
   return alpha;
 }
 
-/// o = rn(o * alpha), then fma over the keys [0, seen), for Q queries and S slices of 16 dimensions.
+/// o = rn(o * alpha), then fma over the keys [0, seen), for Q queries and S slices of 16
+/// dimensions.
 template <int64_t Q, int64_t S>
 inline void addValues(const float *values, int64_t headDim, int64_t seen, const float *const *p,
                       const float *alpha, float *const *out) {

@@ -2,8 +2,8 @@
 //
 //   out[r][c] = decode(weight[token[r]][c]),   out f32 [rows][n]
 //
-// The weight is the packed one that the logits' linear reads: there is one copy. A token that is not
-// in the vocabulary gives a row of NaN.
+// The weight is the packed one that the logits' linear reads: there is one copy. A token that is
+// not in the vocabulary gives a row of NaN.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,6 +1,6 @@
 // out = rn(silu(gate) * up), each f32 [rows][n]; silu_f32_v0.
-#include "runtime/kernels/cpu/simd/lanes.h"
 #include "writ/kernels/silu_gate_f32.h"
+#include "runtime/kernels/cpu/simd/lanes.h"
 
 WRIT_BODY(silu_gate_f32) {
   const auto &args = *static_cast<const silu_gate_f32_args *>(arguments);

@@ -1,8 +1,8 @@
-// Writes each row's K and V, rounded to binary16 (overflow to infinity), at the row's position of its
-// sequence. k, v f32 [rows][kv_heads][head_dim]; the pages lie as writ_kv_view says.
+// Writes each row's K and V, rounded to binary16 (overflow to infinity), at the row's position of
+// its sequence. k, v f32 [rows][kv_heads][head_dim]; the pages lie as writ_kv_view says.
+#include "writ/kernels/kv_store_f16.h"
 #include "runtime/kernels/cpu/kv.h"
 #include "runtime/kernels/cpu/simd/lanes.h"
-#include "writ/kernels/kv_store_f16.h"
 
 namespace {
 
@@ -24,9 +24,9 @@ WRIT_BODY(kv_store_f16) {
   const int64_t width = args.kv_heads * args.head_dim;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t offset = tokenOffset(view, args.layer, sequence[row], position[row]);
-    storeHalves(static_cast<const float *>(args.k) + row * width, at<uint16_t>(view.k_plane, offset),
-                width);
-    storeHalves(static_cast<const float *>(args.v) + row * width, at<uint16_t>(view.v_plane, offset),
-                width);
+    storeHalves(static_cast<const float *>(args.k) + row * width,
+                at<uint16_t>(view.k_plane, offset), width);
+    storeHalves(static_cast<const float *>(args.v) + row * width,
+                at<uint16_t>(view.v_plane, offset), width);
   }
 }

@@ -1,12 +1,13 @@
 //===- linear/block_linear.h - 8-bit activation codes, block weights ------===//
 //
-//   out[r][j] = sum over blocks b of d_a[r][b] * t (+ bias[j]), one fma a block, in segments.h's order
-//   I = sum of w * q, A = sum of q over the 32 elements of the block, exact; each converted once (rn)
-//   q4_0, q8_0 (w centred): t = rn(d_w * I)      q4_1: t = fma(d_w, I, rn(m_w * A))
+//   out[r][j] = sum over blocks b of d_a[r][b] * t (+ bias[j]), one fma a block, in segments.h's
+//   order I = sum of w * q, A = sum of q over the 32 elements of the block, exact; each converted
+//   once (rn) q4_0, q8_0 (w centred): t = rn(d_w * I)      q4_1: t = fma(d_w, I, rn(m_w * A))
 //
-// activation i8_b32_sf32 [rows][k], weight [n][k] in panel16_k4 panels, out f32 [rows][n]. A unit is one
-// panel. The rows are taken in runs whose codes stay in the cache while the panels pass by; a run is
-// taken in tiles of panels and rows whose accumulators lie in registers (the dot_*.h of simd/).
+// activation i8_b32_sf32 [rows][k], weight [n][k] in panel16_k4 panels, out f32 [rows][n]. A unit
+// is one panel. The rows are taken in runs whose codes stay in the cache while the panels pass by;
+// a run is taken in tiles of panels and rows whose accumulators lie in registers (the dot_*.h of
+// simd/).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,9 +19,9 @@ namespace {
 
 /// A tile of P panels and R rows. `sums` receives [R][P][kSegments][16] segment sums.
 struct BlockTile {
-  const void *panel;       ///< the first panel; the others follow at panelStride
+  const void *panel; ///< the first panel; the others follow at panelStride
   int64_t panelStride;
-  const void *activation;  ///< the first row; the others follow at rowBytes
+  const void *activation; ///< the first row; the others follow at rowBytes
   int64_t rowBytes;
   int64_t k;
   float *sums;
@@ -36,8 +37,8 @@ inline const int32_t *tileSums(const BlockTile &tile, int64_t row) {
   return at<int32_t>(tile.activation, row * tile.rowBytes + tile.k + tile.k / kBlockElements * 4);
 }
 
-/// Calls `inside(block)` for each block, and after the blocks of each segment `close(segment)`, also for
-/// the empty segments at the end.
+/// Calls `inside(block)` for each block, and after the blocks of each segment `close(segment)`,
+/// also for the empty segments at the end.
 template <typename Inside, typename Close>
 inline void forSegments(int64_t blocks, Inside inside, Close close) {
   const int64_t perSegment = segmentBlocks(blocks);

@@ -5,8 +5,8 @@
 //   stride(k)                   bytes from one panel to the next
 //   decodeRow(panel, r, k, out) row r of a panel: out[0 .. k)
 //   decodeColumns(panel, b, k, out)
-//                               elements 32b .. min(32b + 32, k) of all 16 rows: out[i] holds element
-//                               32b + i, a lane for each row
+//                               elements 32b .. min(32b + 32, k) of all 16 rows: out[i] holds
+//                               element 32b + i, a lane for each row
 //
 // Quantized values decode as the contracts say: q4_0, q8_0 rn(d * code), q4_1 fma(d, code, m).
 //
@@ -49,7 +49,8 @@ template <typename Weights> struct ScalarPanels {
       out[i] = Weights::widenOne(elements[i * kPanelRows + r]);
   }
   static void decodeColumns(const void *panel, int64_t block, int64_t k, float *out) {
-    const auto *elements = static_cast<const Element *>(panel) + block * kBlockElements * kPanelRows;
+    const auto *elements =
+        static_cast<const Element *>(panel) + block * kBlockElements * kPanelRows;
     const int64_t count = least(kBlockElements, k - block * kBlockElements);
     for (int64_t i = 0; i < count; ++i)
       store(Weights::widen(elements + i * kPanelRows), out + i * kPanelRows);

@@ -3,8 +3,8 @@
 //   out[r][j] = sum over i of activation[r][i] * weight[j][i] (+ bias[j])
 //   activation f32 [rows][k], weight [n][k] in panels of 16 rows, out f32 [rows][n]
 //
-// One fma for each element, i ascending, in the segments of segments.h. A unit is one panel. A block of
-// a panel is decoded once for a tile of rows.
+// One fma for each element, i ascending, in the segments of segments.h. A unit is one panel. A
+// block of a panel is decoded once for a tile of rows.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -12,7 +12,9 @@ namespace {
 
 constexpr int64_t kSegments = 8;
 
-inline int64_t segmentBlocks(int64_t blocks) { return ceilDiv(blocks, kSegments); }
+inline int64_t segmentBlocks(int64_t blocks) {
+  return ceilDiv(blocks, kSegments);
+}
 
 /// Segment i lies at sums + i * stride (in floats), a lane for each output row.
 inline Lanes mergeSegments(const float *sums, int64_t stride) {

@@ -1,7 +1,8 @@
-// out[r] = rn(rn(l - max) - log S), l the logit of the row's token, S = 64 lanes of exp(rn(l_i - max)).
-// The argument block is writ_log_probability_args. A token outside of the vocabulary gives NaN.
-#include "runtime/kernels/cpu/simd/lanes.h"
+// out[r] = rn(rn(l - max) - log S), l the logit of the row's token, S = 64 lanes of exp(rn(l_i -
+// max)). The argument block is writ_log_probability_args. A token outside of the vocabulary gives
+// NaN.
 #include "writ/kernels/log_probability_f32.h"
+#include "runtime/kernels/cpu/simd/lanes.h"
 #include "writ/model_abi.h"
 
 static_assert(sizeof(log_probability_f32_args) == sizeof(writ_log_probability_args));
@@ -19,7 +20,8 @@ float greatestOf(const float *logits, int64_t count) {
   return result;
 }
 
-/// exp of up to 64 elements; those beyond `count` are +0, which a sum of positive terms does not see.
+/// exp of up to 64 elements; those beyond `count` are +0, which a sum of positive terms does not
+/// see.
 float sumOfExponentials(const float *logits, int64_t count, float most) {
   Lanes lane[4] = {zero(), zero(), zero(), zero()};
   const Lanes shift = broadcast(most);

@@ -1,9 +1,9 @@
 // Activation codes of each block of 32: d = rn(amax / 127), q = rint(rn(x * rn(127 / amax))).
 //   amax < 2^-120: d = 0, codes 0. A NaN or an infinity in the block: d = NaN, codes 0.
-// A row of out is k codes (int8), k / 32 scales (f32), k / 32 sums of the codes (int32), and zero bytes
-// up to a multiple of 64.
-#include "runtime/kernels/cpu/simd/lanes.h"
+// A row of out is k codes (int8), k / 32 scales (f32), k / 32 sums of the codes (int32), and zero
+// bytes up to a multiple of 64.
 #include "writ/kernels/quantize_activation_i8_b32.h"
+#include "runtime/kernels/cpu/simd/lanes.h"
 #include "writ/packed_layout.h"
 
 namespace {
@@ -16,9 +16,7 @@ struct BlockCodes {
 BlockCodes quantizeBlock(const float *x, int8_t *codes) {
   const Lanes a = load(x), b = load(x + kLanes);
   // maximum drops a NaN that is its first operand: a NaN counts as an infinity
-  const auto magnitude = [](Lanes v) {
-    return selectNaN(v, broadcast(kInfinity), absolute(v));
-  };
+  const auto magnitude = [](Lanes v) { return selectNaN(v, broadcast(kInfinity), absolute(v)); };
   const float amax = greatest(maximum(magnitude(a), magnitude(b)));
   if (amax == kInfinity || amax < 0x1p-120f) {
     for (int64_t i = 0; i < 32; ++i)

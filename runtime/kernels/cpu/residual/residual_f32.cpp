@@ -1,6 +1,6 @@
 // out = rn(a + b), each f32 [rows][n]. `out` may be `a` or `b`.
-#include "runtime/kernels/cpu/simd/lanes.h"
 #include "writ/kernels/residual_f32.h"
+#include "runtime/kernels/cpu/simd/lanes.h"
 
 WRIT_BODY(residual_f32) {
   const auto &args = *static_cast<const residual_f32_args *>(arguments);

@@ -1,8 +1,8 @@
 // Root-mean-square normalisation of each row:
-//   r = rn(1 / rn(sqrt(rn(rn(S / n) + epsilon)))),  S = 64 lanes of fma(x, x, lane), then their tree
-//   out[i] = rn(rn(x[i] * r) * weight[i])
-#include "runtime/kernels/cpu/simd/lanes.h"
+//   r = rn(1 / rn(sqrt(rn(rn(S / n) + epsilon)))),  S = 64 lanes of fma(x, x, lane), then their
+//   tree out[i] = rn(rn(x[i] * r) * weight[i])
 #include "writ/kernels/rms_norm_f32.h"
+#include "runtime/kernels/cpu/simd/lanes.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // RoPE on the pairs (2i, 2i + 1); see rotate.h.
-#include "runtime/kernels/cpu/rope/rotate.h"
 #include "writ/kernels/rope_interleaved_f32.h"
+#include "runtime/kernels/cpu/rope/rotate.h"
 
 WRIT_BODY(rope_interleaved_f32) {
   rotate(

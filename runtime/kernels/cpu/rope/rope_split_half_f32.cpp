@@ -1,6 +1,6 @@
 // RoPE on the pairs (i, i + rope_dims / 2); see rotate.h.
-#include "runtime/kernels/cpu/rope/rotate.h"
 #include "writ/kernels/rope_split_half_f32.h"
+#include "runtime/kernels/cpu/rope/rotate.h"
 
 WRIT_BODY(rope_split_half_f32) {
   const auto &args = *static_cast<const rope_split_half_f32_args *>(arguments);

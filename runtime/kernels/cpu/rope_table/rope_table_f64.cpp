@@ -1,8 +1,8 @@
 // Cosines and sines of each row's position: angle = rn64(position * frequency[i]), sincos_f64_v0,
 // then rounded to binary32. out f32 [rows][cos rope_dims / 2 | sin rope_dims / 2].
+#include "writ/kernels/rope_table_f64.h"
 #include "runtime/kernels/cpu/body.h"
 #include "runtime/kernels/cpu/math.h"
-#include "writ/kernels/rope_table_f64.h"
 
 WRIT_BODY(rope_table_f64) {
   const auto &args = *static_cast<const rope_table_f64_args *>(arguments);

@@ -1,19 +1,23 @@
 // Draws one token from each row of logits. The argument block is writ_sample_args.
 //
-//   1. repetition penalty, once for each distinct token of the last 64: rn(l / penalty) where l > 0,
+//   1. repetition penalty, once for each distinct token of the last 64: rn(l / penalty) where l >
+//   0,
 //      else rn(l * penalty)
 //   2. temperature 0: the largest logit, ties to the lowest id
 //   3. descending order, ties by ascending id; top_k; then over the kept p_i = exp(l_i - l_0), S
 //      ascending: top_p the shortest prefix whose sum is >= rn(top_p * S), min_p those with
 //      p_i >= rn(min_p * p_0)
-//   4. l_i = rn(l_i / T), p and S anew; the first i whose running sum exceeds rn(u * S), else the last
-//   5. u = (w >> 8) * 2^-24, w the first word of Philox4x32-10 (Salmon et al., SC'11) with key = seed
+//   4. l_i = rn(l_i / T), p and S anew; the first i whose running sum exceeds rn(u * S), else the
+//   last
+//   5. u = (w >> 8) * 2^-24, w the first word of Philox4x32-10 (Salmon et al., SC'11) with key =
+//   seed
 //      and counter = (position, stream), low words first
 //
-// A row with a NaN or an infinity has token -1. Scratch: vocabulary * 16 bytes a row, two arrays of keys.
+// A row with a NaN or an infinity has token -1. Scratch: vocabulary * 16 bytes a row, two arrays of
+// keys.
+#include "writ/kernels/sample_philox.h"
 #include "runtime/kernels/cpu/body.h"
 #include "runtime/kernels/cpu/math.h"
-#include "writ/kernels/sample_philox.h"
 #include "writ/model_abi.h"
 
 static_assert(sizeof(sample_philox_args) == sizeof(writ_sample_args));
@@ -31,7 +35,9 @@ float logitOf(uint64_t key) {
   const uint32_t ascending = ~static_cast<uint32_t>(key >> 32);
   return floatFromBits(ascending & 0x80000000u ? ascending & 0x7fffffffu : ~ascending);
 }
-int32_t idOf(uint64_t key) { return static_cast<int32_t>(key & 0xffffffffu); }
+int32_t idOf(uint64_t key) {
+  return static_cast<int32_t>(key & 0xffffffffu);
+}
 
 /// Restores the heap (largest key first) below `root`.
 void siftDown(uint64_t *heap, int64_t root, int64_t count) {
@@ -86,10 +92,9 @@ uint32_t philoxFirstWord(uint64_t seed, uint64_t position, uint64_t stream) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = static_cast<uint64_t>(0xD2511F53u) * c[0];
     const uint64_t b = static_cast<uint64_t>(0xCD9E8D57u) * c[2];
-    const uint32_t next[4] = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ k[0],
-                              static_cast<uint32_t>(b),
-                              static_cast<uint32_t>(a >> 32) ^ c[3] ^ k[1],
-                              static_cast<uint32_t>(a)};
+    const uint32_t next[4] = {
+        static_cast<uint32_t>(b >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(b),
+        static_cast<uint32_t>(a >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(a)};
     for (int i = 0; i < 4; ++i)
       c[i] = next[i];
     k[0] += 0x9E3779B9u;
@@ -114,7 +119,8 @@ void penalize(const writ_sample_parameters &parameters, const float *logits, int
     const int64_t token = parameters.recent[i];
     if (token < 0 || token >= vocabulary)
       continue;
-    const float l = logits[token]; // a token that occurs twice is computed twice from the same logit
+    const float l =
+        logits[token]; // a token that occurs twice is computed twice from the same logit
     const float penalized =
         l > 0.0f ? l / parameters.repeat_penalty : l * parameters.repeat_penalty;
     keys[token] = keyOf(penalized, token);
@@ -200,9 +206,8 @@ WRIT_BODY(sample_philox) {
   const auto &args = *static_cast<const writ_sample_args *>(arguments);
   for (int64_t row = begin; row < end; ++row) {
     auto *keys = static_cast<uint64_t *>(args.scratch) + row * 2 * args.vocabulary;
-    args.token[row] = sampleRow(
-        args.logits + row * args.vocabulary, args.vocabulary,
-        static_cast<const writ_sample_parameters *>(args.parameters)[row], keys,
-        keys + args.vocabulary);
+    args.token[row] = sampleRow(args.logits + row * args.vocabulary, args.vocabulary,
+                                static_cast<const writ_sample_parameters *>(args.parameters)[row],
+                                keys, keys + args.vocabulary);
   }
 }

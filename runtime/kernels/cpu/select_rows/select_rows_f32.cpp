@@ -1,7 +1,7 @@
-// out[r] = input[output_row[r]]: the rows whose logits are wanted. out f32 [rows][n], so that `rows` is
-// the number of output rows, not of the step's rows.
-#include "runtime/kernels/cpu/body.h"
+// out[r] = input[output_row[r]]: the rows whose logits are wanted. out f32 [rows][n], so that
+// `rows` is the number of output rows, not of the step's rows.
 #include "writ/kernels/select_rows_f32.h"
+#include "runtime/kernels/cpu/body.h"
 
 WRIT_BODY(select_rows_f32) {
   const auto &args = *static_cast<const select_rows_f32_args *>(arguments);

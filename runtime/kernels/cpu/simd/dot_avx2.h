@@ -1,7 +1,7 @@
 //===- dot_avx2.h - integer block dots with AVX2 --------------------------===//
 //
-// See linear/block_linear.h for the formula. Two 32-byte vectors of weight codes hold 4 elements of each
-// of 16 rows. vpmaddubsw adds two products in 16 bits and saturates:
+// See linear/block_linear.h for the formula. Two 32-byte vectors of weight codes hold 4 elements of
+// each of 16 rows. vpmaddubsw adds two products in 16 bits and saturates:
 //   nibbles   2 * 15 * 127 = 3810 a step; the 8 steps of a block reach 30480, within 16 bits
 //   bytes     the stored w + 128 becomes |w|, and q takes the sign of w: 2 * 128 * 127 = 32512
 //             (q is in [-127, 127]), so each step is exact and is widened at once

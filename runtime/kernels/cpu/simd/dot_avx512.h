@@ -1,8 +1,9 @@
 //===- dot_avx512.h - integer block dots with AVX-512 VNNI ----------------===//
 //
-// See linear/block_linear.h for the formula. A 64-byte vector of weight codes holds 4 elements of each
-// of 16 rows; one vpdpbusd multiplies it by 4 activation codes, broadcast, with no horizontal sums. The
-// weights are the unsigned operand (nibbles, or w + 128); the accumulator starts from -bias * A.
+// See linear/block_linear.h for the formula. A 64-byte vector of weight codes holds 4 elements of
+// each of 16 rows; one vpdpbusd multiplies it by 4 activation codes, broadcast, with no horizontal
+// sums. The weights are the unsigned operand (nibbles, or w + 128); the accumulator starts from
+// -bias * A.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -93,9 +94,8 @@ template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTil
 #pragma GCC unroll 8
         for (int64_t r = 0; r < R; ++r) {
           q[r] = activation[r] + block * kBlockElements;
-          const __m512i start =
-              Format::kBias ? _mm512_set1_epi32(-Format::kBias * sums[r][block])
-                            : _mm512_setzero_si512();
+          const __m512i start = Format::kBias ? _mm512_set1_epi32(-Format::kBias * sums[r][block])
+                                              : _mm512_setzero_si512();
 #pragma GCC unroll 8
           for (int64_t p = 0; p < P; ++p)
             dots[p][r] = start;

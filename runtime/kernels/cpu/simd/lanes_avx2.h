@@ -28,8 +28,12 @@ inline void store(Lanes value, float *to) {
   hn::StoreU(value.lo, kTag, to);
   hn::StoreU(value.hi, kTag, to + 8);
 }
-inline Lanes broadcast(float value) { return {hn::Set(kTag, value), hn::Set(kTag, value)}; }
-inline Lanes zero() { return {hn::Zero(kTag), hn::Zero(kTag)}; }
+inline Lanes broadcast(float value) {
+  return {hn::Set(kTag, value), hn::Set(kTag, value)};
+}
+inline Lanes zero() {
+  return {hn::Zero(kTag), hn::Zero(kTag)};
+}
 inline Lanes loadHalf(const uint16_t *from) {
   const hn::Rebind<hwy::float16_t, HalfTag> half;
   const auto *halves = reinterpret_cast<const hwy::float16_t *>(from);
@@ -48,32 +52,46 @@ inline void storeHalf(Lanes value, uint16_t *to) {
   hn::StoreU(hn::DemoteTo(half, value.lo), half, halves);
   hn::StoreU(hn::DemoteTo(half, value.hi), half, halves + 8);
 }
-inline Lanes add(Lanes a, Lanes b) { return {hn::Add(a.lo, b.lo), hn::Add(a.hi, b.hi)}; }
-inline Lanes sub(Lanes a, Lanes b) { return {hn::Sub(a.lo, b.lo), hn::Sub(a.hi, b.hi)}; }
-inline Lanes mul(Lanes a, Lanes b) { return {hn::Mul(a.lo, b.lo), hn::Mul(a.hi, b.hi)}; }
-inline Lanes div(Lanes a, Lanes b) { return {hn::Div(a.lo, b.lo), hn::Div(a.hi, b.hi)}; }
+inline Lanes add(Lanes a, Lanes b) {
+  return {hn::Add(a.lo, b.lo), hn::Add(a.hi, b.hi)};
+}
+inline Lanes sub(Lanes a, Lanes b) {
+  return {hn::Sub(a.lo, b.lo), hn::Sub(a.hi, b.hi)};
+}
+inline Lanes mul(Lanes a, Lanes b) {
+  return {hn::Mul(a.lo, b.lo), hn::Mul(a.hi, b.hi)};
+}
+inline Lanes div(Lanes a, Lanes b) {
+  return {hn::Div(a.lo, b.lo), hn::Div(a.hi, b.hi)};
+}
 inline Lanes fma(Lanes a, Lanes b, Lanes c) {
   return {hn::MulAdd(a.lo, b.lo, c.lo), hn::MulAdd(a.hi, b.hi, c.hi)};
 }
-inline Lanes maximum(Lanes a, Lanes b) { return {hn::Max(a.lo, b.lo), hn::Max(a.hi, b.hi)}; }
-inline Lanes minimum(Lanes a, Lanes b) { return {hn::Min(a.lo, b.lo), hn::Min(a.hi, b.hi)}; }
-inline Lanes absolute(Lanes a) { return {hn::Abs(a.lo), hn::Abs(a.hi)}; }
-inline Lanes roundEven(Lanes a) { return {hn::Round(a.lo), hn::Round(a.hi)}; }
+inline Lanes maximum(Lanes a, Lanes b) {
+  return {hn::Max(a.lo, b.lo), hn::Max(a.hi, b.hi)};
+}
+inline Lanes minimum(Lanes a, Lanes b) {
+  return {hn::Min(a.lo, b.lo), hn::Min(a.hi, b.hi)};
+}
+inline Lanes absolute(Lanes a) {
+  return {hn::Abs(a.lo), hn::Abs(a.hi)};
+}
+inline Lanes roundEven(Lanes a) {
+  return {hn::Round(a.lo), hn::Round(a.hi)};
+}
 inline Lanes selectGreater(Lanes a, Lanes b, Lanes x, Lanes y) {
   return {hn::IfThenElse(hn::Gt(a.lo, b.lo), x.lo, y.lo),
           hn::IfThenElse(hn::Gt(a.hi, b.hi), x.hi, y.hi)};
 }
 inline Lanes selectNaN(Lanes a, Lanes x, Lanes y) {
-  return {hn::IfThenElse(hn::Ne(a.lo, a.lo), x.lo, y.lo),
-          hn::IfThenElse(hn::Ne(a.hi, a.hi), x.hi, y.hi)};
+  return {hn::IfThenElse(hn::IsNaN(a.lo), x.lo, y.lo), hn::IfThenElse(hn::IsNaN(a.hi), x.hi, y.hi)};
 }
 inline HalfLanes scaleTwice(HalfLanes p, HalfLanes n) {
   const auto exponent = hn::ConvertTo(kIntTag, n);
   const auto half = hn::ShiftRight<1>(exponent);
   const auto bias = hn::Set(kIntTag, 127);
   const auto first = hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(half, bias)));
-  const auto second =
-      hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
+  const auto second = hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
   return hn::Mul(hn::Mul(p, first), second);
 }
 inline Lanes scaleTwice(Lanes p, Lanes n) {

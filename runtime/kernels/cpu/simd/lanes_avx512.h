@@ -17,10 +17,18 @@ using Lanes = hn::Vec<LanesTag>;
 constexpr LanesTag kTag;
 constexpr hn::RebindToSigned<LanesTag> kIntTag;
 
-inline Lanes load(const float *from) { return hn::LoadU(kTag, from); }
-inline void store(Lanes value, float *to) { hn::StoreU(value, kTag, to); }
-inline Lanes broadcast(float value) { return hn::Set(kTag, value); }
-inline Lanes zero() { return hn::Zero(kTag); }
+inline Lanes load(const float *from) {
+  return hn::LoadU(kTag, from);
+}
+inline void store(Lanes value, float *to) {
+  hn::StoreU(value, kTag, to);
+}
+inline Lanes broadcast(float value) {
+  return hn::Set(kTag, value);
+}
+inline Lanes zero() {
+  return hn::Zero(kTag);
+}
 inline Lanes loadHalf(const uint16_t *from) {
   const hn::Rebind<hwy::float16_t, LanesTag> half;
   return hn::PromoteTo(kTag, hn::LoadU(half, reinterpret_cast<const hwy::float16_t *>(from)));
@@ -34,26 +42,45 @@ inline void storeHalf(Lanes value, uint16_t *to) {
   const hn::Rebind<hwy::float16_t, LanesTag> half;
   hn::StoreU(hn::DemoteTo(half, value), half, reinterpret_cast<hwy::float16_t *>(to));
 }
-inline Lanes add(Lanes a, Lanes b) { return hn::Add(a, b); }
-inline Lanes sub(Lanes a, Lanes b) { return hn::Sub(a, b); }
-inline Lanes mul(Lanes a, Lanes b) { return hn::Mul(a, b); }
-inline Lanes div(Lanes a, Lanes b) { return hn::Div(a, b); }
-inline Lanes fma(Lanes a, Lanes b, Lanes c) { return hn::MulAdd(a, b, c); }
-inline Lanes maximum(Lanes a, Lanes b) { return hn::Max(a, b); }
-inline Lanes minimum(Lanes a, Lanes b) { return hn::Min(a, b); }
-inline Lanes absolute(Lanes a) { return hn::Abs(a); }
-inline Lanes roundEven(Lanes a) { return hn::Round(a); }
+inline Lanes add(Lanes a, Lanes b) {
+  return hn::Add(a, b);
+}
+inline Lanes sub(Lanes a, Lanes b) {
+  return hn::Sub(a, b);
+}
+inline Lanes mul(Lanes a, Lanes b) {
+  return hn::Mul(a, b);
+}
+inline Lanes div(Lanes a, Lanes b) {
+  return hn::Div(a, b);
+}
+inline Lanes fma(Lanes a, Lanes b, Lanes c) {
+  return hn::MulAdd(a, b, c);
+}
+inline Lanes maximum(Lanes a, Lanes b) {
+  return hn::Max(a, b);
+}
+inline Lanes minimum(Lanes a, Lanes b) {
+  return hn::Min(a, b);
+}
+inline Lanes absolute(Lanes a) {
+  return hn::Abs(a);
+}
+inline Lanes roundEven(Lanes a) {
+  return hn::Round(a);
+}
 inline Lanes selectGreater(Lanes a, Lanes b, Lanes x, Lanes y) {
   return hn::IfThenElse(hn::Gt(a, b), x, y);
 }
-inline Lanes selectNaN(Lanes a, Lanes x, Lanes y) { return hn::IfThenElse(hn::Ne(a, a), x, y); }
+inline Lanes selectNaN(Lanes a, Lanes x, Lanes y) {
+  return hn::IfThenElse(hn::IsNaN(a), x, y);
+}
 inline Lanes scaleTwice(Lanes p, Lanes n) {
   const auto exponent = hn::ConvertTo(kIntTag, n);
   const auto half = hn::ShiftRight<1>(exponent);
   const auto bias = hn::Set(kIntTag, 127);
   const Lanes first = hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(half, bias)));
-  const Lanes second =
-      hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
+  const Lanes second = hn::BitCast(kTag, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
   return hn::Mul(hn::Mul(p, first), second);
 }
 inline void storeCodes(Lanes value, int8_t *to) {
@@ -86,6 +113,8 @@ inline Lanes treeSums(const Lanes *vectors) {
   }
   return hn::Add(hn::OddEven(hn::DupEven(c[1]), c[0]), hn::OddEven(c[1], hn::DupOdd(c[0])));
 }
-inline float greatest(Lanes value) { return hn::GetLane(hn::MaxOfLanes(kTag, value)); }
+inline float greatest(Lanes value) {
+  return hn::GetLane(hn::MaxOfLanes(kTag, value));
+}
 
 } // namespace

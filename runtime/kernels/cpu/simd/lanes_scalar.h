@@ -17,23 +17,41 @@ struct Lanes {
     result.v[i] = expression;                                                                      \
   return result
 
-inline Lanes load(const float *from) { WRIT_EACH_LANE(from[i]); }
+inline Lanes load(const float *from) {
+  WRIT_EACH_LANE(from[i]);
+}
 inline void store(const Lanes &value, float *to) {
   for (int i = 0; i < 16; ++i)
     to[i] = value.v[i];
 }
-inline Lanes broadcast(float value) { WRIT_EACH_LANE(value); }
-inline Lanes zero() { return broadcast(0.0f); }
-inline Lanes loadHalf(const uint16_t *from) { WRIT_EACH_LANE(floatFromHalf(from[i])); }
-inline Lanes loadBfloat(const uint16_t *from) { WRIT_EACH_LANE(floatFromBfloat(from[i])); }
+inline Lanes broadcast(float value) {
+  WRIT_EACH_LANE(value);
+}
+inline Lanes zero() {
+  return broadcast(0.0f);
+}
+inline Lanes loadHalf(const uint16_t *from) {
+  WRIT_EACH_LANE(floatFromHalf(from[i]));
+}
+inline Lanes loadBfloat(const uint16_t *from) {
+  WRIT_EACH_LANE(floatFromBfloat(from[i]));
+}
 inline void storeHalf(const Lanes &value, uint16_t *to) {
   for (int i = 0; i < 16; ++i)
     to[i] = halfFromFloat(value.v[i]);
 }
-inline Lanes add(const Lanes &a, const Lanes &b) { WRIT_EACH_LANE(a.v[i] + b.v[i]); }
-inline Lanes sub(const Lanes &a, const Lanes &b) { WRIT_EACH_LANE(a.v[i] - b.v[i]); }
-inline Lanes mul(const Lanes &a, const Lanes &b) { WRIT_EACH_LANE(a.v[i] * b.v[i]); }
-inline Lanes div(const Lanes &a, const Lanes &b) { WRIT_EACH_LANE(a.v[i] / b.v[i]); }
+inline Lanes add(const Lanes &a, const Lanes &b) {
+  WRIT_EACH_LANE(a.v[i] + b.v[i]);
+}
+inline Lanes sub(const Lanes &a, const Lanes &b) {
+  WRIT_EACH_LANE(a.v[i] - b.v[i]);
+}
+inline Lanes mul(const Lanes &a, const Lanes &b) {
+  WRIT_EACH_LANE(a.v[i] * b.v[i]);
+}
+inline Lanes div(const Lanes &a, const Lanes &b) {
+  WRIT_EACH_LANE(a.v[i] / b.v[i]);
+}
 inline Lanes fma(const Lanes &a, const Lanes &b, const Lanes &c) {
   WRIT_EACH_LANE(__builtin_fmaf(a.v[i], b.v[i], c.v[i]));
 }
@@ -43,8 +61,12 @@ inline Lanes maximum(const Lanes &a, const Lanes &b) {
 inline Lanes minimum(const Lanes &a, const Lanes &b) {
   WRIT_EACH_LANE(a.v[i] < b.v[i] ? a.v[i] : b.v[i]);
 }
-inline Lanes absolute(const Lanes &a) { WRIT_EACH_LANE(__builtin_fabsf(a.v[i])); }
-inline Lanes roundEven(const Lanes &a) { WRIT_EACH_LANE(roundToInteger(a.v[i])); }
+inline Lanes absolute(const Lanes &a) {
+  WRIT_EACH_LANE(__builtin_fabsf(a.v[i]));
+}
+inline Lanes roundEven(const Lanes &a) {
+  WRIT_EACH_LANE(roundToInteger(a.v[i]));
+}
 inline Lanes selectGreater(const Lanes &a, const Lanes &b, const Lanes &x, const Lanes &y) {
   WRIT_EACH_LANE(a.v[i] > b.v[i] ? x.v[i] : y.v[i]);
 }
@@ -70,7 +92,9 @@ inline float treeSum(const Lanes &value) {
       sum.v[i] += sum.v[i + s];
   return sum.v[0];
 }
-inline Lanes treeSums(const Lanes *vectors) { WRIT_EACH_LANE(treeSum(vectors[i])); }
+inline Lanes treeSums(const Lanes *vectors) {
+  WRIT_EACH_LANE(treeSum(vectors[i]));
+}
 inline float greatest(const Lanes &value) {
   float result = value.v[0];
   for (int i = 1; i < 16; ++i)

@@ -1,0 +1,177 @@
+//===- kernel_bench.cpp - speed of the kernels on one thread --------------===//
+//
+// Every linear provider at the shapes of SmolLM2-135M, for one row (decode) and for prefill, and
+// attention at a few context lengths, for each instruction set of the machine.
+//
+//   kernel_bench --benchmark_filter='linear_q4_1_i8_b32/avx512'
+//
+// bytes/s counts the packed weights once (decode is bound by memory), macs/s multiply-adds. The
+// weights of a decode shape are repeated until they exceed the caches, as those of a whole model
+// do.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Emit/PackWeights.h"
+#include "tests/kernels/kernel_case.h"
+#include "writ/packed_layout.h"
+
+#include "writ/kernels/attention_f16_tiles32_chunks256.h"
+
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace writ::test {
+namespace {
+
+struct Shape {
+  int64_t k, n;
+};
+constexpr Shape kShapes[] = {{576, 576}, {576, 192}, {576, 1536}, {1536, 576}, {576, 49152}};
+constexpr int64_t kDecodeBytes = 192ll << 20;
+
+/// Zeroed memory at a cache line's start, on large pages where the system gives them.
+struct Buffer {
+  explicit Buffer(int64_t bytes)
+      : data(static_cast<std::byte *>(std::aligned_alloc(1 << 21, alignUp(bytes, 1 << 21)))) {
+    std::memset(data, 0, static_cast<size_t>(bytes));
+  }
+  ~Buffer() { std::free(data); }
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+  std::byte *data;
+};
+
+void linear(benchmark::State &state, const writ_provider *provider, int isa, int64_t rows,
+            Shape shape) {
+  const nlohmann::json map = readMap(provider->id);
+  const std::string storage = map.at("operands").at("weight").at("storage");
+  const std::string layout = map.at("operands").at("weight").at("layout");
+  const bool codes = map.at("operands").at("activation").at("storage") == "i8_b32_sf32";
+  Random random(1);
+  const int64_t bytes = packedBytes(layout, storage, shape.n, shape.k);
+  const int64_t copies = rows == 1 ? std::max<int64_t>(1, kDecodeBytes / bytes) : 1;
+  const Buffer weights(bytes * copies);
+  const Bytes file = randomWeight(storage, shape.n, shape.k, Values::ordinary, random);
+  if (!packWeight(layout, storage, shape.n, shape.k, file.data(), weights.data))
+    return state.SkipWithError("cannot pack");
+  for (int64_t i = 1; i < copies; ++i)
+    std::memcpy(weights.data + i * bytes, weights.data, static_cast<size_t>(bytes));
+  Bytes activation, quantized;
+  fillFloats(activation, rows * shape.k, Values::ordinary, random);
+  if (codes) {
+    quantized.resize(static_cast<size_t>(rows * activationCodesRowBytes(shape.k)));
+    const uint64_t slots[] = {reinterpret_cast<uint64_t>(activation.data()),
+                              reinterpret_cast<uint64_t>(quantized.data()),
+                              static_cast<uint64_t>(rows), static_cast<uint64_t>(shape.k)};
+    writ_find_provider("quantize_activation_i8_b32")->bodies[0](slots, 0, rows);
+  }
+  std::vector<float> out(static_cast<size_t>(rows * shape.n));
+  int64_t copy = 0;
+  for (auto _ : state) {
+    const uint64_t slots[] = {
+        reinterpret_cast<uint64_t>(codes ? quantized.data() : activation.data()),
+        reinterpret_cast<uint64_t>(weights.data + copy * bytes),
+        0,
+        reinterpret_cast<uint64_t>(out.data()),
+        static_cast<uint64_t>(rows),
+        static_cast<uint64_t>(shape.k),
+        static_cast<uint64_t>(shape.n)};
+    provider->bodies[isa](slots, 0, panelCount(shape.n));
+    benchmark::ClobberMemory();
+    copy = (copy + 1) % copies;
+  }
+  const auto rate = benchmark::Counter::kIsIterationInvariantRate;
+  state.counters["bytes"] = benchmark::Counter(static_cast<double>(bytes), rate);
+  state.counters["macs"] = benchmark::Counter(static_cast<double>(rows * shape.n * shape.k), rate);
+}
+
+void attention(benchmark::State &state, int isa, int64_t rows, int64_t context) {
+  constexpr int64_t kHeads = 9, kKvHeads = 3, kHeadDim = 64, kBlock = 32;
+  const int64_t pages = (context + kBlock - 1) / kBlock;
+  const size_t planeBytes = static_cast<size_t>(pages * kBlock * kKvHeads * kHeadDim * 2);
+  Random random(1);
+  const Bytes keys =
+      randomWeight("f16", 1, static_cast<int64_t>(planeBytes) / 2, Values::ordinary, random);
+  std::vector<int32_t> table(static_cast<size_t>(pages)), position, sequence;
+  for (size_t i = 0; i < table.size(); ++i)
+    table[i] = static_cast<int32_t>(i);
+  for (int64_t i = 0; i < rows; ++i) {
+    position.push_back(static_cast<int32_t>(context - rows + i));
+    sequence.push_back(0);
+  }
+  writ_kv_view view{};
+  view.k_plane = view.v_plane = const_cast<std::byte *>(keys.data());
+  view.token_stride = kKvHeads * kHeadDim * 2;
+  view.page_stride = view.token_stride * kBlock;
+  view.layer_stride = static_cast<int64_t>(planeBytes);
+  view.block_size = kBlock;
+  view.block_table = table.data();
+  view.table_stride = pages;
+  Bytes q;
+  fillFloats(q, rows * kHeads * kHeadDim, Values::ordinary, random);
+  std::vector<float> out(static_cast<size_t>(rows * kHeads * kHeadDim));
+  const attention_f16_tiles32_chunks256_args args{
+      q.data(), &view,  0,        position.data(), sequence.data(), out.data(),
+      rows,     kHeads, kKvHeads, kHeadDim,        0.125f};
+  for (auto _ : state) {
+    attention_f16_tiles32_chunks256(args, static_cast<writ_isa>(isa));
+    benchmark::ClobberMemory();
+  }
+  double pairs = 0;
+  for (int64_t i = 0; i < rows; ++i)
+    pairs += static_cast<double>(position[static_cast<size_t>(i)] + 1) * kHeads;
+  state.counters["pairs"] =
+      benchmark::Counter(pairs, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// The other providers, at the sizes of their test cases' makers.
+void anyCase(benchmark::State &state, const writ_provider *provider, int isa) {
+  const auto test = makeCase(provider->id, Values::ordinary, 11);
+  const std::vector<uint64_t> slots = test->arguments();
+  const int64_t units = test->units();
+  for (auto _ : state)
+    provider->bodies[isa](slots.data(), 0, units);
+}
+
+} // namespace
+} // namespace writ::test
+
+int main(int argc, char **argv) {
+  using namespace writ::test;
+  for (const std::string &id : providerIds()) {
+    const writ_provider *provider = writ_find_provider(id.c_str());
+    const std::string op = readMap(id).at("op");
+    for (int isa = 0; isa < WRIT_ISA_COUNT; ++isa) {
+      if (!provider->bodies[isa] || !machineHas(static_cast<writ_isa>(isa)))
+        continue;
+      const std::string name = id + "/" + isaName(isa);
+      if (op == "linear") {
+        for (const int64_t rows : {1, 6, 512})
+          for (const Shape shape : kShapes)
+            if (rows < 512 || shape.n < 10000)
+              benchmark::RegisterBenchmark(
+                  (name + "/rows:" + std::to_string(rows) + "/k:" + std::to_string(shape.k) +
+                   "/n:" + std::to_string(shape.n))
+                      .c_str(),
+                  [=](benchmark::State &state) { linear(state, provider, isa, rows, shape); });
+      } else if (op == "attention") {
+        for (const int64_t rows : {1, 128})
+          for (const int64_t context : {128, 512, 2048})
+            benchmark::RegisterBenchmark(
+                (name + "/rows:" + std::to_string(rows) + "/context:" + std::to_string(context))
+                    .c_str(),
+                [=](benchmark::State &state) { attention(state, isa, rows, context); });
+      } else {
+        benchmark::RegisterBenchmark(
+            name.c_str(), [=](benchmark::State &state) { anyCase(state, provider, isa); });
+      }
+    }
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
