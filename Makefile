@@ -77,7 +77,9 @@ fuzz: setup ## mutate every input format for FUZZ_SECONDS each (default 60)
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 bench: build ## measure this machine; needs the oracle for a comparison (scripts/setup-oracles)
+	@cmake --build --preset default -j $(JOBS) --target kernel_bench
 	@scripts/bench $(MODEL)
+	@echo "single kernels: build/bin/kernel_bench --benchmark_filter=REGEX"
 
 evidence: build model ## make the evidence records anew from the live oracles
 	@scripts/setup-oracles $(MODEL)
