@@ -1,0 +1,435 @@
+//===- api_test.cpp - the C API refuses what is wrong and says why ----------===//
+
+#include "toy_package.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using toy::Opened;
+
+extern "C" const char *writ_test_open_nothing(writ_error *error);
+
+namespace {
+
+void defaults(writ_session_options &) {}
+
+class ApiTest : public testing::Test {
+protected:
+  ApiTest()
+      : opened(toy::alikeModel(), [](writ_session_options &options) {
+          options.context_tokens = 64;
+          options.max_sequences = 2;
+          options.max_outputs = 4;
+          options.max_rows = 8;
+        }) {}
+
+  void says(writ_status status, writ_status expected, const std::string &text) {
+    EXPECT_EQ(status, expected) << error.text;
+    EXPECT_EQ(error.status, expected);
+    EXPECT_NE(std::string(error.text).find(text), std::string::npos) << error.text;
+    error = {};
+  }
+
+  Opened opened;
+  writ_error error{};
+};
+
+TEST_F(ApiTest, N20_WritHWorksFromC) {
+  EXPECT_NE(std::string(writ_test_open_nothing(&error)).find("/nonexistent/writ.lock.json"),
+            std::string::npos)
+      << error.text;
+}
+
+TEST_F(ApiTest, N18_VersionsStatusesAndInstructionSetsHaveNames) {
+  EXPECT_STREQ(writ_version(), "0.1.0");
+  for (int32_t status = WRIT_OK; status <= WRIT_INTERNAL; ++status)
+    EXPECT_STRNE(writ_status_name(status), "unknown status") << status;
+  EXPECT_STREQ(writ_status_name(WRIT_INTERNAL + 1), "unknown status");
+  for (int32_t isa = 0; isa < WRIT_ISA_COUNT; ++isa)
+    EXPECT_EQ(writ_isa_from_name(writ_isa_name(isa)), isa);
+  EXPECT_EQ(writ_isa_name(-1), nullptr);
+  EXPECT_EQ(writ_isa_from_name("sse9"), -1);
+  EXPECT_EQ(writ_isa_from_name(nullptr), -1);
+}
+
+TEST_F(ApiTest, N20_NullArgumentsAreRefused) {
+  writ_package *package = nullptr;
+  writ_session *session = nullptr;
+  writ_sequence sequence = opened.sequence();
+  int64_t number = 0;
+  int32_t token = 0;
+  float value = 0;
+  const writ_step_row row{sequence, 1, 1};
+  const auto bad = WRIT_INVALID_ARGUMENT;
+  says(writ_package_open("p", nullptr, nullptr, &error), bad, "package is null");
+  says(writ_package_open(nullptr, nullptr, &package, &error), bad, "path is null");
+  says(writ_package_open("", nullptr, &package, &error), bad, "path is empty");
+  says(writ_package_open_linked(nullptr, "p", nullptr, &package, &error), bad, "model is null");
+  says(writ_package_get_info(nullptr, nullptr, &error), bad, "package is null");
+  says(writ_package_get_info(opened.package, nullptr, &error), bad, "writ_package_info is null");
+  says(writ_session_create(nullptr, nullptr, &session, &error), bad, "package is null");
+  says(writ_session_create(opened.package, nullptr, nullptr, &error), bad, "session is null");
+  says(writ_plan_memory(nullptr, nullptr, nullptr, &error), bad, "package is null");
+  says(writ_plan_memory(opened.package, nullptr, nullptr, &error), bad, "writ_memory_plan is null");
+  says(writ_session_get_options(nullptr, nullptr, &error), bad, "session is null");
+  says(writ_session_get_memory(nullptr, nullptr, &error), bad, "session is null");
+  says(writ_session_set_threads(nullptr, 1, &error), bad, "session is null");
+  says(writ_sequence_create(nullptr, &sequence, &error), bad, "session is null");
+  says(writ_sequence_create(opened.session, nullptr, &error), bad, "sequence is null");
+  says(writ_sequence_release(nullptr, sequence, &error), bad, "session is null");
+  says(writ_sequence_rewind(nullptr, sequence, 0, &error), bad, "session is null");
+  says(writ_sequence_length(nullptr, sequence, &number, &error), bad, "session is null");
+  says(writ_sequence_length(opened.session, sequence, nullptr, &error), bad, "length is null");
+  says(writ_sequence_tokens(opened.session, sequence, nullptr, 3, &number, &error), bad,
+       "ids is null");
+  says(writ_session_step(nullptr, &row, 1, &error), bad, "session is null");
+  says(writ_session_step(opened.session, nullptr, 1, &error), bad, "rows is null");
+  says(writ_sequence_feed(opened.session, sequence, nullptr, 1, 0, nullptr, nullptr, nullptr,
+                          &error),
+       bad, "ids is null");
+  says(writ_session_sample(opened.session, 0, 1, nullptr, nullptr, &error), bad, "tokens is null");
+  says(writ_session_log_probabilities(opened.session, 0, 1, nullptr, &value, &error), bad,
+       "tokens is null");
+  says(writ_generate(opened.session, sequence, nullptr, 1, nullptr, nullptr, &error), bad,
+       "ids is null");
+  says(writ_tokenize(nullptr, "a", 1, 0, &token, 1, &number, &error), bad, "package is null");
+  says(writ_tokenize(opened.package, nullptr, 1, 0, &token, 1, &number, &error), bad,
+       "text is null");
+  says(writ_tokenize(opened.package, "a", -1, 0, &token, 1, &number, &error), bad, "bytes is -1");
+  says(writ_tokenize(opened.package, "a", 1, 64, &token, 1, &number, &error), bad, "flags is 64");
+  says(writ_tokenize(opened.package, "a", 1, 0, nullptr, 1, &number, &error), bad, "ids is null");
+  says(writ_detokenize(opened.package, nullptr, 1, 0, nullptr, 0, &number, &error), bad,
+       "ids is null");
+  token = 48;
+  says(writ_detokenize(opened.package, &token, 1, 0, nullptr, 0, &number, &error), bad, "token 48");
+  says(writ_chat_tokenize(opened.package, nullptr, 1, nullptr, 0, &number, &error), bad,
+       "messages is null");
+  EXPECT_EQ(writ_session_step(nullptr, &row, 1, nullptr), bad) << "an error may be null";
+  EXPECT_EQ(writ_session_logits(nullptr, 0), nullptr);
+  EXPECT_EQ(writ_session_output_count(nullptr), 0);
+  EXPECT_EQ(writ_session_free_pages(nullptr), 0);
+  EXPECT_EQ(writ_package_model(nullptr), nullptr);
+  EXPECT_EQ(writ_token_ends_generation(nullptr, 0), 0);
+  EXPECT_EQ(writ_package_close(nullptr, nullptr), WRIT_OK);
+  EXPECT_EQ(writ_session_destroy(nullptr, nullptr), WRIT_OK);
+}
+
+TEST_F(ApiTest, N18_OptionsOutOfRangeAreRefusedByName) {
+  const auto with = [&](const std::function<void(writ_session_options &)> &change,
+                        writ_status expected, const std::string &text) {
+    writ_session_options options;
+    writ_session_options_init(&options);
+    change(options);
+    writ_session *session = nullptr;
+    says(writ_session_create(opened.package, &options, &session, &error), expected, text);
+    EXPECT_EQ(session, nullptr);
+  };
+  const auto bad = WRIT_INVALID_ARGUMENT;
+  with([](auto &o) { o.context_tokens = 2049; }, bad, "context_tokens is 2049, expected 1 to 2048");
+  with([](auto &o) { o.context_tokens = -1; }, bad, "context_tokens is -1");
+  with([](auto &o) { o.max_rows = -1; }, bad, "max_rows is -1");
+  with([](auto &o) { o.max_sequences = 1 << 17; }, bad, "max_sequences is 131072");
+  with([](auto &o) { o.max_outputs = 513; }, bad,
+       "max_outputs is 513, expected 1 to 512 (max_rows)");
+  with([](auto &o) { o.page_size = -5; }, bad, "page_size is -5");
+  with([](auto &o) { o.kv_tokens = -5; }, bad, "kv_tokens is -5");
+  with([](auto &o) { o.kv_tokens = int64_t(1) << 40, o.page_size = 1; }, bad,
+       "the number of KV pages");
+  with([](auto &o) { o.threads = 1025; }, bad, "threads is 1025");
+  with([](auto &o) { o.threads = -1; }, bad, "threads is -1");
+  with([](auto &o) { o.isa = 3; }, bad, "isa is 3");
+  with([](auto &o) { o.isa = -2; }, bad, "isa is -2");
+  if (writ_isa_best() < WRIT_ISA_AVX512)
+    with([](auto &o) { o.isa = WRIT_ISA_AVX512; }, WRIT_UNSUPPORTED, "this machine supports");
+  // More memory than there is.
+  with([](auto &o) { o.kv_tokens = int64_t(1) << 46, o.page_size = 1 << 16; }, WRIT_OUT_OF_MEMORY,
+       "cannot allocate");
+  says(writ_session_set_threads(opened.session, 0, &error), bad, "threads is 0");
+  says(writ_session_set_threads(opened.session, 1025, &error), bad, "threads is 1025");
+}
+
+TEST_F(ApiTest, N18_EachInstructionSetOfTheMachineCanBeAskedFor) {
+  for (int32_t isa = 0; isa <= writ_isa_best(); ++isa) {
+    Opened asked(toy::alikeModel(), [&](writ_session_options &options) { options.isa = isa; });
+    writ_session_options options{};
+    options.struct_size = sizeof options;
+    ASSERT_EQ(writ_session_get_options(asked.session, &options, nullptr), WRIT_OK);
+    EXPECT_EQ(options.isa, isa);
+  }
+}
+
+TEST_F(ApiTest, N19_ShortStructsHaveDefaultsAndPoisonedTailsAreRefused) {
+  struct Longer {
+    writ_session_options options;
+    char tail[16];
+  } longer{};
+  writ_session_options_init(&longer.options);
+  longer.options.struct_size = sizeof longer;
+  writ_session *session = nullptr;
+  EXPECT_EQ(writ_session_create(opened.package, &longer.options, &session, &error), WRIT_OK);
+  EXPECT_EQ(writ_session_destroy(session, nullptr), WRIT_OK);
+  longer.tail[9] = 1;
+  says(writ_session_create(opened.package, &longer.options, &session, &error),
+       WRIT_INVALID_ARGUMENT, "a value at byte ");
+  writ_session_options shorter;
+  std::memset(static_cast<void *>(&shorter), 0x7f, sizeof shorter); // nonsense beyond the size
+  shorter.context_tokens = 16;
+  shorter.struct_size = offsetof(writ_session_options, max_rows);
+  ASSERT_EQ(writ_session_create(opened.package, &shorter, &session, &error), WRIT_OK) << error.text;
+  writ_session_options used{};
+  used.struct_size = offsetof(writ_session_options, max_sequences);
+  used.max_sequences = 77;
+  EXPECT_EQ(writ_session_get_options(session, &used, nullptr), WRIT_OK);
+  EXPECT_EQ(used.context_tokens, 16);
+  EXPECT_EQ(used.max_rows, 512);
+  EXPECT_EQ(used.max_sequences, 77) << "beyond the caller's struct";
+  EXPECT_EQ(writ_session_destroy(session, nullptr), WRIT_OK);
+  shorter.struct_size = 3;
+  says(writ_session_create(opened.package, &shorter, &session, &error), WRIT_INVALID_ARGUMENT,
+       "writ_session_options.struct_size is 3");
+}
+
+TEST_F(ApiTest, N10_PlanEqualsAllocation) {
+  for (const writ_model_desc *model : {toy::alikeModel(), toy::splitModel()})
+    for (const auto &change : std::vector<std::function<void(writ_session_options &)>>{
+             defaults,
+             [](auto &o) { o.max_sequences = 7, o.page_size = 3, o.context_tokens = 100; },
+             [](auto &o) { o.max_rows = 33, o.max_outputs = 5, o.kv_tokens = 1001; }}) {
+      Opened session(model, change);
+      writ_session_options options;
+      writ_session_options_init(&options);
+      change(options);
+      writ_memory_plan plan{}, got{};
+      plan.struct_size = got.struct_size = sizeof plan;
+      ASSERT_EQ(writ_plan_memory(session.package, &options, &plan, nullptr), WRIT_OK);
+      ASSERT_EQ(writ_session_get_memory(session.session, &got, nullptr), WRIT_OK);
+      EXPECT_EQ(plan.weights_bytes, got.weights_bytes);
+      EXPECT_EQ(plan.kv_bytes_per_token, got.kv_bytes_per_token);
+      EXPECT_EQ(plan.kv_pages, got.kv_pages);
+      EXPECT_EQ(plan.kv_bytes, got.kv_bytes);
+      EXPECT_EQ(plan.row_arena_bytes, got.row_arena_bytes);
+      EXPECT_EQ(plan.output_arena_bytes, got.output_arena_bytes);
+      EXPECT_EQ(plan.sampler_bytes, got.sampler_bytes);
+      EXPECT_EQ(plan.table_bytes, got.table_bytes);
+      EXPECT_EQ(plan.session_bytes, got.session_bytes);
+      ASSERT_EQ(writ_session_get_options(session.session, &options, nullptr), WRIT_OK);
+      EXPECT_EQ(got.kv_bytes, got.kv_pages * options.page_size * got.kv_bytes_per_token);
+      EXPECT_EQ(got.row_arena_bytes, 8 * options.max_rows);
+    }
+}
+
+TEST_F(ApiTest, N22_ACallFromACallbackIsRefusedUnlessItOnlyReadsOutputs) {
+  struct Seen {
+    Opened &opened;
+    writ_sequence sequence;
+    int calls = 0;
+  } seen{opened, opened.sequence()};
+  const std::vector<int32_t> ids = toy::tokens(10, 1);
+  ASSERT_EQ(
+      writ_sequence_feed(
+          opened.session, seen.sequence, ids.data(), 10, WRIT_OUTPUTS_ALL,
+          [](void *user, writ_session *session, int64_t first, int64_t count) -> int32_t {
+            Seen &seen = *static_cast<Seen *>(user);
+            ++seen.calls;
+            EXPECT_EQ(session, seen.opened.session);
+            const writ_step_row row{seen.sequence, 1, 0};
+            writ_error error{};
+            EXPECT_EQ(writ_session_step(session, &row, 1, &error), WRIT_BUSY);
+            EXPECT_EQ(writ_sequence_release(session, seen.sequence, &error), WRIT_BUSY);
+            EXPECT_EQ(writ_session_destroy(session, &error), WRIT_BUSY);
+            int32_t tokens[4];
+            float values[4];
+            EXPECT_EQ(writ_session_sample(session, 0, count, nullptr, tokens, &error), WRIT_OK);
+            EXPECT_EQ(writ_session_log_probabilities(session, 0, count, tokens, values, &error),
+                      WRIT_OK);
+            const std::vector<int32_t> ids = toy::tokens(10, 1);
+            for (int64_t i = 0; i < count; ++i)
+              EXPECT_EQ(seen.opened.logits(i),
+                        toy::expectedLogits({ids.begin(), ids.begin() + first + i + 1}));
+            return 0;
+          },
+          &seen, nullptr, &error),
+      WRIT_OK)
+      << error.text;
+  EXPECT_EQ(seen.calls, 3); // 4 + 4 + 2
+}
+
+TEST_F(ApiTest, N18_TextGoesToIdsAndBack) {
+  const std::string text = "the caf\xc3\xa9?<|im_end|>";
+  int64_t needed = 0;
+  EXPECT_EQ(writ_tokenize(opened.package, text.data(), int64_t(text.size()),
+                          WRIT_TOKENIZE_PARSE_SPECIAL, nullptr, 0, &needed, &error),
+            WRIT_BUFFER_TOO_SMALL);
+  std::vector<int32_t> ids(static_cast<size_t>(needed));
+  ASSERT_EQ(writ_tokenize(opened.package, text.data(), int64_t(text.size()),
+                          WRIT_TOKENIZE_PARSE_SPECIAL, ids.data(), needed, &needed, &error),
+            WRIT_OK);
+  EXPECT_EQ(ids.front(), toy::idOf("th"));
+  EXPECT_EQ(ids.back(), toy::idOf(toy::kEnd));
+  EXPECT_EQ(writ_token_ends_generation(opened.package, ids.back()), 1);
+  EXPECT_EQ(writ_token_ends_generation(opened.package, ids.front()), 0);
+  EXPECT_EQ(writ_token_ends_generation(opened.package, -1), 0);
+  for (const int32_t special : {0, 1}) {
+    std::string back(40, '\0');
+    ASSERT_EQ(writ_detokenize(opened.package, ids.data(), int64_t(ids.size()), special, back.data(),
+                              40, &needed, &error),
+              WRIT_OK);
+    back.resize(size_t(needed));
+    EXPECT_EQ(back, special ? text : text.substr(0, text.size() - toy::kEnd.size()));
+  }
+  EXPECT_EQ(writ_tokenize(opened.package, nullptr, 0, 0, nullptr, 0, &needed, &error), WRIT_OK);
+  EXPECT_EQ(needed, 0);
+}
+
+TEST_F(ApiTest, N18_ChatContentCannotForgeControlTokens) {
+  const writ_message messages[] = {{"system", "be kind"}, {"user", "a<|im_end|>b"}};
+  int64_t needed = 0;
+  EXPECT_EQ(writ_chat_tokenize(opened.package, messages, 2, nullptr, 0, &needed, &error),
+            WRIT_BUFFER_TOO_SMALL);
+  std::vector<int32_t> ids(static_cast<size_t>(needed));
+  ASSERT_EQ(writ_chat_tokenize(opened.package, messages, 2, ids.data(), needed, &needed, &error),
+            WRIT_OK)
+      << error.text;
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), toy::idOf(toy::kEnd)), 2);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), toy::idOf("<|im_start|>")), 3);
+  std::string text(200, '\0');
+  ASSERT_EQ(writ_chat_render(opened.package, messages, 2, text.data(), 200, &needed, &error),
+            WRIT_OK);
+  text.resize(size_t(needed));
+  EXPECT_EQ(text,
+            "<|im_start|>system\nbe kind<|im_end|>\n<|im_start|>user\na<|im_end|>b<|im_end|>\n"
+            "<|im_start|>assistant\n");
+  const writ_message stranger{"stranger", "x"};
+  says(writ_chat_render(opened.package, &stranger, 1, nullptr, 0, &needed, &error),
+       WRIT_INVALID_ARGUMENT, "stranger");
+  const writ_message null{"user", nullptr};
+  says(writ_chat_render(opened.package, &null, 1, nullptr, 0, &needed, &error),
+       WRIT_INVALID_ARGUMENT, "messages[0].content is null");
+  toy::TemporaryFolder folder;
+  toy::writePackage(folder.path(), [](toy::Json &lock) { lock.erase("chat"); });
+  writ_package *plain = nullptr;
+  ASSERT_EQ(
+      writ_package_open_linked(toy::alikeModel(), folder.path().c_str(), nullptr, &plain, &error),
+      WRIT_OK);
+  says(writ_chat_render(plain, messages, 2, nullptr, 0, &needed, &error), WRIT_UNSUPPORTED,
+       "model 'toy' has no chat template");
+  EXPECT_EQ(writ_package_close(plain, nullptr), WRIT_OK);
+}
+
+//===-- sampling ---------------------------------------------------------------===//
+
+TEST_F(ApiTest, F11_GreedyTakesTheLargestLogitOfEachOutput) {
+  opened.feed(opened.sequence(), toy::tokens(4, 8), WRIT_OUTPUTS_ALL);
+  int32_t tokens[4];
+  ASSERT_EQ(writ_session_sample(opened.session, 0, 4, nullptr, tokens, &error), WRIT_OK)
+      << error.text;
+  for (int64_t i = 0; i < 4; ++i) {
+    const std::vector<float> logits = opened.logits(i);
+    EXPECT_EQ(tokens[i], std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+  says(writ_session_sample(opened.session, 3, 2, nullptr, tokens, &error), WRIT_INVALID_ARGUMENT,
+       "outputs 3 to 4 are asked for, but the last step has 4");
+  says(writ_session_sample(opened.session, 0, 0, nullptr, tokens, &error), WRIT_INVALID_ARGUMENT,
+       "");
+  says(writ_session_sample(opened.session, -1, 1, nullptr, tokens, &error), WRIT_INVALID_ARGUMENT,
+       "");
+}
+
+TEST_F(ApiTest, F11_SeedStreamPositionAndRecentTokensReachTheSampler) {
+  const auto drawn = [&](uint64_t seed, uint64_t stream, const std::vector<int32_t> &history) {
+    const writ_sequence sequence = opened.sequence();
+    opened.feed(sequence, history);
+    writ_sampling sampling;
+    writ_sampling_init(&sampling);
+    sampling.temperature = 1;
+    sampling.seed = seed;
+    sampling.stream = stream;
+    int32_t token = -1;
+    EXPECT_EQ(writ_session_sample(opened.session, 0, 1, &sampling, &token, &error), WRIT_OK);
+    EXPECT_EQ(writ_sequence_release(opened.session, sequence, nullptr), WRIT_OK);
+    return token;
+  };
+  const std::vector<int32_t> history = toy::tokens(9, 3);
+  std::vector<int32_t> other = history;
+  ++other[2];
+  // The toy sampler hashes what it is given; equal inputs give equal tokens, and these differ.
+  const int32_t token = drawn(1, 2, history);
+  EXPECT_EQ(drawn(1, 2, history), token);
+  EXPECT_NE(drawn(2, 2, history), token);
+  EXPECT_NE(drawn(1, 3, history), token);
+  EXPECT_NE(drawn(1, 2, other), token);
+  EXPECT_NE(drawn(1, 2, {history.begin(), history.end() - 1}), token);
+}
+
+TEST_F(ApiTest, F11_NonFiniteLogitsAreAnErrorAndNoTokenIsWritten) {
+  opened.feed(opened.sequence(), {1, toy::kNanToken}, WRIT_OUTPUTS_ALL);
+  int32_t tokens[2] = {-7, -7};
+  says(writ_session_sample(opened.session, 0, 2, nullptr, tokens, &error), WRIT_NON_FINITE,
+       "the logits of output 1 are not all finite");
+  EXPECT_EQ(tokens[0], -7);
+  EXPECT_EQ(tokens[1], -7);
+  EXPECT_EQ(writ_session_sample(opened.session, 0, 1, nullptr, tokens, &error), WRIT_OK);
+}
+
+TEST_F(ApiTest, F11_SamplingParametersOutOfRangeAreRefused) {
+  const writ_sequence sequence = opened.sequence();
+  opened.feed(sequence, {1, 2});
+  int32_t token = -7;
+  const auto with = [&](const std::function<void(writ_sampling &)> &change, const char *text) {
+    writ_sampling sampling;
+    writ_sampling_init(&sampling);
+    change(sampling);
+    says(writ_session_sample(opened.session, 0, 1, &sampling, &token, &error),
+         WRIT_INVALID_ARGUMENT, text);
+  };
+  with([](auto &s) { s.temperature = -1; }, "temperature");
+  with([](auto &s) { s.temperature = NAN; }, "temperature");
+  with([](auto &s) { s.temperature = INFINITY; }, "temperature");
+  with([](auto &s) { s.top_p = 0; }, "top_p");
+  with([](auto &s) { s.top_p = 1.5f; }, "top_p");
+  with([](auto &s) { s.top_p = NAN; }, "top_p");
+  with([](auto &s) { s.min_p = -0.1f; }, "min_p");
+  with([](auto &s) { s.repeat_penalty = 0; }, "repeat_penalty");
+  with([](auto &s) { s.top_k = -1; }, "top_k");
+  with([](auto &s) { s.struct_size = 0; }, "struct_size");
+  EXPECT_EQ(token, -7);
+  ASSERT_EQ(writ_sequence_rewind(opened.session, sequence, 1, nullptr), WRIT_OK);
+  says(writ_session_sample(opened.session, 0, 1, nullptr, &token, &error), WRIT_INVALID_ARGUMENT,
+       "was released or rewound since the step");
+}
+
+TEST_F(ApiTest, C11_LogProbabilitiesAreOfTheAskedTokens) {
+  opened.feed(opened.sequence(), toy::tokens(3, 8), WRIT_OUTPUTS_ALL);
+  const int32_t tokens[] = {5, 47, 0};
+  float values[3];
+  ASSERT_EQ(writ_session_log_probabilities(opened.session, 0, 3, tokens, values, &error), WRIT_OK);
+  for (int64_t i = 0; i < 3; ++i) {
+    const std::vector<float> logits = opened.logits(i);
+    double sum = 0;
+    for (const float logit : logits)
+      sum += std::exp(double(logit));
+    EXPECT_NEAR(values[i], logits[size_t(tokens[i])] - std::log(sum), 1e-5);
+  }
+  const int32_t wrong = 48;
+  says(writ_session_log_probabilities(opened.session, 0, 1, &wrong, values, &error),
+       WRIT_INVALID_ARGUMENT, "tokens[0] is token 48");
+  says(writ_session_log_probabilities(opened.session, 0, 1, tokens, nullptr, &error),
+       WRIT_INVALID_ARGUMENT, "log_probabilities is null");
+}
+
+TEST_F(ApiTest, C3_WithoutAProviderSamplingIsRefused) {
+  writ_model_desc model = *toy::alikeModel();
+  model.sample = nullptr;
+  model.log_probability = nullptr;
+  Opened without(&model, defaults);
+  without.feed(without.sequence(), {1});
+  int32_t token = 0;
+  float value = 0;
+  says(writ_session_sample(without.session, 0, 1, nullptr, &token, &error), WRIT_UNSUPPORTED,
+       "sample");
+  says(writ_session_log_probabilities(without.session, 0, 1, &token, &value, &error),
+       WRIT_UNSUPPORTED, "log_probability");
+}
+
+} // namespace

@@ -1,0 +1,96 @@
+//===- cpu_test.cpp - instruction sets and the floating-point environment --===//
+
+#include "support/cpu.h"
+#include "support/float_environment.h"
+
+#include <gtest/gtest.h>
+
+using namespace writ;
+
+namespace {
+
+constexpr CpuWords kEverything{~0u, ~0u, ~0u, ~uint64_t(0)};
+
+TEST(Cpu, N18_AllPartsOfASetAreAskedFor) {
+  EXPECT_EQ(isaFromCpuWords({}), WRIT_ISA_SCALAR);
+  EXPECT_EQ(isaFromCpuWords(kEverything), WRIT_ISA_AVX512);
+  // Every bit whose absence must lower the answer, one at a time.
+  for (const int bit : {12, 27, 28, 29}) {
+    CpuWords words = kEverything;
+    words.leaf1Ecx &= ~(1u << bit);
+    EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_SCALAR) << bit;
+  }
+  for (const int bit : {5, 8}) {
+    CpuWords words = kEverything;
+    words.leaf7Ebx &= ~(1u << bit);
+    EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_SCALAR) << bit;
+  }
+  for (const int bit : {16, 17, 30, 31}) {
+    CpuWords words = kEverything;
+    words.leaf7Ebx &= ~(1u << bit);
+    EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_AVX2) << bit;
+  }
+  CpuWords words = kEverything;
+  words.leaf7Ecx &= ~(1u << 11);
+  EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_AVX2);
+}
+
+TEST(Cpu, N18_RegistersThatTheSystemDoesNotSaveDoNotCount) {
+  for (const int bit : {1, 2}) {
+    CpuWords words = kEverything;
+    words.xcr0 &= ~(uint64_t(1) << bit);
+    EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_SCALAR) << bit;
+  }
+  for (const int bit : {5, 6, 7}) {
+    CpuWords words = kEverything;
+    words.xcr0 &= ~(uint64_t(1) << bit);
+    EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_AVX2) << bit;
+  }
+}
+
+#if defined(__x86_64__)
+TEST(Cpu, N18_AgreesWithTheCompilersOwnDetection) {
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+  EXPECT_EQ(bestIsa(), avx512 ? WRIT_ISA_AVX512 : avx2 ? WRIT_ISA_AVX2 : WRIT_ISA_SCALAR);
+}
+#endif
+
+float third() {
+  volatile float one = 1, three = 3;
+  return one / three;
+}
+float subnormal() {
+  volatile float a = 1e-30f, b = 1e-9f;
+  return a * b;
+}
+
+TEST(FloatEnvironment, S1_IsSetAndTheFoundOneIsRestored) {
+  const uint64_t found = FloatEnvironment::read();
+#if defined(__x86_64__)
+  const uint64_t strange = 0x1f80 | 0x8040 | 0x6000; // FTZ, DAZ, towards zero
+#else
+  const uint64_t strange = uint64_t(1) << 24 | uint64_t(3) << 22;
+#endif
+  FloatEnvironment::write(strange);
+  EXPECT_EQ(subnormal(), 0); // the control: the environment matters
+  const float truncated = third();
+  {
+    const FloatEnvironment environment;
+    EXPECT_EQ(subnormal(), 0x1.5c73p-130f) << "subnormals are kept";
+    EXPECT_NE(third(), truncated);
+    EXPECT_EQ(third(), 0x1.555556p-2f);
+  }
+  EXPECT_EQ(FloatEnvironment::read() & ~uint64_t(0x3f), strange & ~uint64_t(0x3f));
+  FloatEnvironment::write(found);
+}
+
+TEST(Cpu, S1_AtLeastOneProcessor) {
+  EXPECT_GE(processorCount(), 1);
+}
+
+} // namespace

@@ -1,0 +1,215 @@
+//===- pool_test.cpp - the static partition and its barrier ----------------===//
+
+#include "pool/thread_pool.h"
+#include "support/cpu.h"
+#include "support/float_environment.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <set>
+#include <vector>
+
+using namespace writ;
+
+namespace {
+
+constexpr int kManyProcessors = 1024; ///< makes every pool spin
+
+/// Counts how often each unit was run, without atomics: two writers of a unit are a race that TSan
+/// sees.
+struct Counts {
+  std::vector<int> units;
+  std::vector<std::thread::id> threads;
+  explicit Counts(int64_t count) : units(size_t(count)), threads(size_t(count)) {}
+  static void body(const void *args, int64_t begin, int64_t end) {
+    auto &counts = *static_cast<Counts *>(const_cast<void *>(args));
+    for (int64_t i = begin; i < end; ++i) {
+      ++counts.units[size_t(i)];
+      counts.threads[size_t(i)] = std::this_thread::get_id();
+    }
+  }
+};
+
+TEST(StaticPart, F2_PartsAreDisjointInOrderAndCover) {
+  for (int64_t parts = 1; parts <= 9; ++parts)
+    for (int64_t units = 0; units <= 40; ++units) {
+      int64_t next = 0, shortest = units, longest = 0;
+      for (int64_t i = 0; i < parts; ++i) {
+        const Range part = staticPart(units, parts, i);
+        EXPECT_EQ(part.begin, next);
+        next = part.end;
+        shortest = std::min(shortest, part.end - part.begin);
+        longest = std::max(longest, part.end - part.begin);
+      }
+      EXPECT_EQ(next, units);
+      EXPECT_LE(longest - shortest, 1);
+    }
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(staticPart(most, 1024, 1023).end, most);
+}
+
+TEST(ThreadPool, S1_EveryUnitOnceForEveryThreadCount) {
+  for (const int processors : {1, kManyProcessors})
+    for (const int threads : {1, 2, 3, 7, 16, 3 * processorCount() + 1}) {
+      ThreadPool pool(threads, processors);
+      for (const int64_t units : {0, 1, 2, 3, 5, 7, 8, 64, 1000}) {
+        Counts counts(units);
+        pool.run(Counts::body, &counts, units);
+        EXPECT_EQ(counts.units, std::vector<int>(size_t(units), 1)) << threads << " " << units;
+        const std::set<std::thread::id> ids(counts.threads.begin(), counts.threads.end());
+        EXPECT_EQ(int64_t(ids.size()), std::min<int64_t>(threads, units));
+        if (units > 0) {
+          EXPECT_EQ(counts.threads[0], std::this_thread::get_id())
+              << "the caller has the first part";
+        }
+      }
+    }
+}
+
+TEST(ThreadPool, S1_OneUnitOrOneThreadRunsOnTheCaller) {
+  ThreadPool pool(4, kManyProcessors);
+  Counts one(1);
+  pool.run(Counts::body, &one, 1);
+  EXPECT_EQ(one.threads[0], std::this_thread::get_id());
+  pool.setActive(1);
+  Counts many(100);
+  pool.run(Counts::body, &many, 100);
+  EXPECT_EQ(std::set(many.threads.begin(), many.threads.end()),
+            std::set{std::this_thread::get_id()});
+}
+
+/// CASES 16. A million in the long run (WRIT_LONG_TESTS=1).
+int64_t barriers() {
+  return std::getenv("WRIT_LONG_TESTS") ? 1'000'000 : 60'000;
+}
+
+void alternate(int processors, int64_t rounds) {
+  ThreadPool pool(6, processors);
+  int64_t expected = 0;
+  Counts counts(12);
+  for (int64_t i = 0; i < rounds; ++i) {
+    pool.setActive(i % 2 ? 6 : 1 + int(i / 2 % 6));
+    pool.run(Counts::body, &counts, 12);
+    ++expected;
+  }
+  EXPECT_EQ(counts.units, std::vector<int>(12, int(expected)));
+}
+
+TEST(ThreadPool, S1_AlternatingThreadCountsNeverHang) {
+  alternate(processorCount(), barriers());
+}
+TEST(ThreadPool, S1_AlternatingThreadCountsNeverHangWhileSpinning) {
+  alternate(kManyProcessors, barriers() / 200);
+}
+
+TEST(ThreadPool, S1_SleepersWakeAfterAPause) {
+  ThreadPool pool(3, kManyProcessors);
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3)); // longer than anyone spins
+    Counts counts(3);
+    pool.run(Counts::body, &counts, 3);
+    EXPECT_EQ(counts.units, std::vector<int>(3, 1));
+  }
+}
+
+TEST(ThreadPool, S1_CreatingAndDestroyingNeverHangs) {
+  for (int i = 0; i < 200; ++i) {
+    ThreadPool pool(1 + i % 5, i % 2 ? 1 : kManyProcessors);
+    if (i % 3 == 0) {
+      Counts counts(5);
+      pool.run(Counts::body, &counts, 5);
+    }
+  }
+}
+
+TEST(ThreadPool, S1_WorkersHaveThePortableEnvironment) {
+  const uint64_t found = FloatEnvironment::read();
+#if defined(__x86_64__)
+  FloatEnvironment::write(found | 0x8040); // a caller that flushes; threads inherit it
+#endif
+  ThreadPool pool(4, 4);
+  std::vector<uint64_t> seen(4);
+  pool.run(
+      [](const void *args, int64_t begin, int64_t) {
+        (*static_cast<std::vector<uint64_t> *>(const_cast<void *>(args)))[size_t(begin)] =
+            FloatEnvironment::read();
+      },
+      &seen, 4);
+  FloatEnvironment::write(found);
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_EQ(seen[i] & ~uint64_t(0x3f), FloatEnvironment::kPortable) << i;
+}
+
+//===-- writ_launch ---------------------------------------------------------===//
+
+int bodyRun = -1;
+int64_t unitsRun = 0;
+template <int Isa> void noteBody(const void *, int64_t begin, int64_t end) {
+  bodyRun = Isa;
+  unitsRun += end - begin;
+}
+
+writ_step stepOf(writ_isa isa) {
+  writ_step step{};
+  step.isa = isa;
+  return step;
+}
+
+TEST(Launch, S4_TheBestBodyUpToTheIsaRuns) {
+  const writ_provider all{"all", "", {noteBody<0>, noteBody<1>, noteBody<2>}};
+  const writ_provider gap{"gap", "", {noteBody<0>, nullptr, noteBody<2>}};
+  const writ_provider scalar{"scalar", "", {noteBody<0>, nullptr, nullptr}};
+  const auto launched = [](const writ_provider &provider, writ_isa isa) {
+    const writ_step step = stepOf(isa);
+    bodyRun = -1;
+    writ_launch(&step, 0, &provider, nullptr, 1, 1);
+    return bodyRun;
+  };
+  EXPECT_EQ(launched(all, WRIT_ISA_SCALAR), 0);
+  EXPECT_EQ(launched(all, WRIT_ISA_AVX2), 1);
+  EXPECT_EQ(launched(all, WRIT_ISA_AVX512), 2);
+  EXPECT_EQ(launched(gap, WRIT_ISA_AVX2), 0);
+  EXPECT_EQ(launched(gap, WRIT_ISA_AVX512), 2);
+  EXPECT_EQ(launched(scalar, WRIT_ISA_AVX512), 0);
+}
+
+TEST(Launch, F1_UnitsAreTheExtentOverTheGrainRoundedUp) {
+  const writ_provider provider{"p", "", {noteBody<0>, nullptr, nullptr}};
+  const writ_step step = stepOf(WRIT_ISA_SCALAR);
+  for (const auto &[extent, grain, units] :
+       {std::array<int64_t, 3>{0, 16, 0},
+        {1, 16, 1},
+        {16, 16, 1},
+        {17, 16, 2},
+        {5, 1, 5},
+        {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max(), 1}}) {
+    unitsRun = 0;
+    writ_launch(&step, 0, &provider, nullptr, extent, grain);
+    EXPECT_EQ(unitsRun, units) << extent << "/" << grain;
+  }
+}
+
+TEST(Launch, C8_TheTraceSeesEachKernelAfterIt) {
+  struct Seen {
+    uint32_t call = 0;
+    const writ_provider *provider = nullptr;
+    const void *args = nullptr;
+    int64_t unitsBefore = -1;
+  } seen;
+  writ_step step = stepOf(WRIT_ISA_SCALAR);
+  step.trace_user = &seen;
+  step.trace = [](void *user, const writ_step *, uint32_t call, const writ_provider *provider,
+                  const void *args) {
+    *static_cast<Seen *>(user) = {call, provider, args, unitsRun};
+  };
+  const writ_provider provider{"p", "", {noteBody<0>, nullptr, nullptr}};
+  unitsRun = 0;
+  writ_launch(&step, 42, &provider, &seen, 3, 1);
+  EXPECT_EQ(seen.call, 42u);
+  EXPECT_EQ(seen.provider, &provider);
+  EXPECT_EQ(seen.args, &seen);
+  EXPECT_EQ(seen.unitsBefore, 3);
+}
+
+} // namespace
