@@ -49,7 +49,7 @@ uint64_t checkEntry(const std::string &path, const SafetensorsEntry &entry,
     overflow = overflow || extent < 0 ||
                __builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size);
   if (overflow)
-    refuse("its shape asks for more than 2^64 bytes");
+    refuse("its shape is negative or asks for more than 2^64 bytes");
   return size;
 }
 
