@@ -64,9 +64,8 @@ std::string excerpt(const std::string &log) {
   return text.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-[[noreturn]] void fail(const std::string &package, const std::string &what,
-                       const std::string &log) {
-  throw EnvironmentError({package}, "E060", fmt::format("the emitted code was not built: {}", what),
+[[noreturn]] void fail(const std::string &shown, const std::string &what, const std::string &log) {
+  throw EnvironmentError({shown}, "E060", fmt::format("the emitted code was not built: {}", what),
                          {{{shown + "/build.log"}, "the build said:" + excerpt(log)},
                           {{},
                            "the sources are kept; install a C++20 compiler (g++ 12 or clang 14) "
@@ -105,6 +104,8 @@ void buildPackage(const std::string &package, const std::string &shown, const st
                                         "-B",
                                         tree,
                                         "-DCMAKE_BUILD_TYPE=Release",
+                                        "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + package + "/lib",
+                                        "-DCMAKE_ARCHIVE_OUTPUT_DIRECTORY=" + package + "/lib",
                                         "-DWRIT_ROOT=" + installRoot(),
                                         "-DCMAKE_CXX_COMPILER=" + (cxx.empty() ? "c++" : cxx)};
   int status = run(configure, log);

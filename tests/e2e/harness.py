@@ -1,0 +1,138 @@
+"""What the end-to-end tests share: the tool, models, packages. Standard library only.
+
+Each test file is a unittest program; CMake registers every test method as a ctest test of its own,
+so methods are independent and share packages through the build folder.
+"""
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WRIT_BUILD", SOURCE / "build"))
+WRIT = BUILD / "bin" / "writ"
+WRIT_OPT = BUILD / "bin" / "writ-opt"
+WORK = BUILD / "tests" / "e2e-packages"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "writ"
+SKIPPED = 77  # what ctest takes as "skipped"
+
+
+def run(*words, stdin=None, cwd=None, env=None, timeout=None, preexec_fn=None):
+    """Runs the tool; output as bytes."""
+    return subprocess.run([str(WRIT), *map(str, words)], input=stdin, capture_output=True, cwd=cwd,
+                          env=env, timeout=timeout, preexec_fn=preexec_fn)
+
+
+class TestCase(unittest.TestCase):
+    maxDiff = None
+
+    def writ(self, *words, code=0, **options):
+        """Runs the tool and expects an exit code; returns (stdout, stderr) as text."""
+        result = run(*words, **options)
+        out, err = result.stdout.decode("utf-8", "replace"), result.stderr.decode("utf-8", "replace")
+        self.assertEqual(result.returncode, code, f"writ {' '.join(map(str, words))}\n{out}\n{err}")
+        return out, err
+
+    def folder(self):
+        temporary = tempfile.TemporaryDirectory(prefix="writ-e2e-")
+        self.addCleanup(temporary.cleanup)
+        return pathlib.Path(temporary.name)
+
+    def data(self):
+        """A copy of contracts/, kernel_maps/ and circuits/ that a test may break."""
+        folder = self.folder()
+        for name in ("contracts", "kernel_maps", "circuits"):
+            subprocess.run(["cp", "-r", SOURCE / name, folder / name], check=True)
+        return folder
+
+
+def replace(path, old, new):
+    text = path.read_text()
+    assert old in text, f"{path} does not hold {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+def position(path, text):
+    """line:column of the first occurrence, counted from 1."""
+    before = path.read_text().split(text, 1)[0]
+    return f"{before.count(chr(10)) + 1}:{len(before.rsplit(chr(10), 1)[-1]) + 1}"
+
+
+def random_model(*options, name="tiny"):
+    """A model file with random weights, made once for each set of options."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    script = SOURCE / "scripts" / "make-random-model"
+    key = hashlib.sha256(script.read_bytes() + repr(options).encode()).hexdigest()[:12]
+    path = WORK / f"{name}-{key}.gguf"
+    with locked(path):
+        if not path.exists():
+            part = path.with_suffix(".part")
+            subprocess.run([sys.executable, script, part, *options], check=True)
+            part.rename(path)
+    return path
+
+
+class locked:
+    """Tests run in parallel; what they share is made by one of them."""
+
+    def __init__(self, path):
+        self.path = f"{path}.lock"
+
+    def __enter__(self):
+        self.file = open(self.path, "w")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        self.file.close()
+
+
+def package(model, *options):
+    """The package of a model, compiled once for each tool, model and options."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    stamp = hashlib.sha256()
+    for file in (WRIT, BUILD / "lib" / "libwrit_runtime.so"):
+        stamp.update(file.read_bytes())
+    for folder in ("contracts", "kernel_maps", "circuits"):
+        for file in sorted((SOURCE / folder).rglob("*.json")):
+            stamp.update(file.read_bytes())
+    stamp.update(f"{model} {options}".encode())
+    path = WORK / (model.stem + "-" + stamp.hexdigest()[:12])
+    with locked(path):
+        if not path.exists():
+            result = run("compile", model, "-o", path, *options)
+            if result.returncode:
+                raise AssertionError(result.stderr.decode())
+    return path
+
+
+def tiny_package():
+    return package(random_model(), "--bringup")
+
+
+def real_model():
+    """The demo model's file; the test is skipped where it is not in the cache."""
+    models = json.loads((SOURCE / "scripts" / "models.json").read_text())
+    path = CACHE / "models" / models["smollm2"]["file"]
+    if not path.exists():
+        raise unittest.SkipTest(f"{path} is not there: run scripts/fetch-model smollm2")
+    return path
+
+
+def main():
+    """`--list` prints the test methods; otherwise unittest, and exit 77 where all was skipped."""
+    module = sys.modules["__main__"]
+    if sys.argv[1:] == ["--list"]:
+        for suite in unittest.defaultTestLoader.loadTestsFromModule(module):
+            for test in suite:
+                print(".".join(test.id().split(".")[-2:]))
+        return
+    result = unittest.main(exit=False, verbosity=1).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun == len(result.skipped):
+        sys.exit(SKIPPED)

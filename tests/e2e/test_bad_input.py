@@ -1,0 +1,218 @@
+"""What the tool refuses, and how it says so: the code, the place, the reason; nothing is left behind."""
+import shutil
+import struct
+
+import harness
+from harness import TestCase, position, random_model, replace, tiny_package
+
+
+class BadModel(TestCase):
+    def refuse(self, model, *needles, code=1, options=()):
+        out = self.folder() / "package"
+        _, err = self.writ("compile", model, "--bringup", "--no-build", "-o", out, *options, code=code)
+        for needle in needles:
+            self.assertIn(needle, err)
+        self.assertFalse(out.exists(), "a refused compile leaves no package")
+        self.assertEqual([p.name for p in out.parent.iterdir()], [], "and nothing beside it")
+
+    def broken(self, edit):
+        path = self.folder() / "broken.gguf"
+        data = bytearray(random_model().read_bytes())
+        edit(data)
+        path.write_bytes(data)
+        return path
+
+    def test_F12_EveryTruncationIsRefused(self):
+        data = random_model().read_bytes()
+        path = self.folder() / "cut.gguf"
+        for size in (0, 3, 8, 23, 24, 100, 1000, 5000, len(data) // 2, len(data) - 1):
+            path.write_bytes(data[:size])
+            _, err = self.writ("inspect", path, code=1)
+            self.assertRegex(err, r"cut\.gguf: error: .*\[E02\d\]")
+
+    def test_F12_AMissingFileNamesTheReason(self):
+        _, err = self.writ("inspect", "/nonexistent.gguf", code=3)
+        self.assertIn("/nonexistent.gguf: error:", err)
+        self.assertIn("No such file or directory [E001]", err)
+
+    def test_F12_AKeyCountBeyondTheFileIsRefused(self):
+        def edit(data):
+            data[16:24] = struct.pack("<Q", 2**63 - 1)
+        self.refuse(self.broken(edit), "[E022]")
+
+    def test_UnknownArchitectureIsRefusedByName(self):
+        path = self.folder() / "other.gguf"
+        path.write_bytes(random_model().read_bytes().replace(
+            b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama",
+            b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0mamba"))
+        self.refuse(path, "no circuit fits architecture 'mamba' [E030]", "circuits: 'llama'")
+
+    def test_AKeyThatNothingConsumesIsRefusedByName(self):
+        self.refuse(random_model("--set", "llama.logit_scale=2"),
+                    "metadata key 'llama.logit_scale' (2) is not consumed", "[E031]")
+
+    def test_AFixedKeyWithAnotherValueIsRefused(self):
+        self.refuse(random_model("--set", "llama.expert_count=8"),
+                    "metadata key 'llama.expert_count' is 8; this circuit computes only 0 [E034]")
+
+    def test_AnUnknownPreTokenizerIsRefusedByName(self):
+        def edit(data):
+            at = data.index(b"smollm")
+            data[at:at + 6] = b"foobar"
+        self.refuse(self.broken(edit), "'foobar'", "[E042]")
+
+    def test_UnknownProfileListsTheKnownOnes(self):
+        self.refuse(random_model(), "'fast' is not a profile [E051]", "'portable'",
+                    options=("--profile", "fast"))
+
+    def test_C7_ProductionNeedsEvidence(self):
+        out = self.folder() / "package"
+        _, err = self.writ("compile", random_model("--type", "f16", name="half"), "-o", out, code=1)
+        self.assertIn("is not validated", err)
+        self.assertIn("[E103]", err)
+        self.assertIn("--bringup", err)
+        self.assertFalse(out.exists())
+
+
+class BadData(TestCase):
+    """Faults in circuits, contracts and maps, with positions in the user's file."""
+
+    def refuse(self, data, *needles):
+        out = self.folder() / "package"
+        _, err = self.writ("compile", random_model(), "--bringup", "--no-build", "--data", data, "-o",
+                           out, code=1)
+        for needle in needles:
+            self.assertIn(needle, err.replace(str(data) + "/", ""))
+        self.assertFalse(out.exists())
+
+    def test_C1_ACircuitWithAnUnknownOpIsRefused(self):
+        data = self.data()
+        circuit = data / "circuits" / "llama.json"
+        replace(circuit, '"op": "gate"', '"op": "gating"')
+        self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'gating')}: error: "
+                    "'gating' is not an op family [E030]", "nearest: 'gate'")
+
+    def test_C1_ADuplicateKeyIsRefused(self):
+        data = self.data()
+        circuit = data / "circuits" / "llama.json"
+        replace(circuit, '"id": "llama",', '"id": "llama",\n  "id": "llama",')
+        self.refuse(data, "circuits/llama.json:4:3: error: ", "[E011]")
+
+    def test_C2_AContractNamedStrictIsRefused(self):
+        data = self.data()
+        circuit = data / "circuits" / "llama.json"
+        replace(circuit, '"required_contracts": { "prefill": "profile"',
+                '"required_contracts": { "prefill": "strict"')
+        self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'token_embd')[:0]}",
+                    "'strict' is not a contract id: an id names a complete semantic profile [E302]")
+
+    def test_C3_NoMapForAnOpIsRefused(self):
+        data = self.data()
+        (data / "kernel_maps" / "linear" / "linear_q4_1_i8_b32.json").unlink()
+        self.refuse(data, "no kernel provides 'linear' for {activation=i8_b32_sf32, weight=q4_1",
+                    "[E101]", "nearest provider", "there is no fallback")
+
+    def test_C3_TwoMapsThatOverlapAreRefused(self):
+        data = self.data()
+        maps = data / "kernel_maps" / "residual"
+        text = (maps / "residual_f32.json").read_text()
+        (maps / "residual_other.json").write_text(text.replace("residual_f32", "residual_other")
+                                                  .replace("residual_other_v0", "residual_f32_v0"))
+        self.refuse(data, "kernel_maps/residual/residual_f32.json:", "[E102]",
+                    "make the ranges disjoint")
+
+    def test_C8_AMapWhoseSymbolDoesNotExistIsRefused(self):
+        data = self.data()
+        maps = data / "kernel_maps" / "residual"
+        text = (maps / "residual_f32.json").read_text()
+        (maps / "residual_f32.json").unlink()
+        (maps / "residual_other.json").write_text(text.replace("residual_f32", "residual_other")
+                                                  .replace("residual_other_v0", "residual_f32_v0"))
+        self.refuse(data, "function 'residual_other' does not exist", "[E125]")
+
+
+class BadRun(TestCase):
+    def test_APromptLongerThanTheContextIsRefused(self):
+        _, err = self.writ("run", tiny_package(), "--ctx", "16", "--prompt", "x" * 40, code=1)
+        self.assertIn("context", err)
+        self.assertIn("16", err)
+
+    def test_AnEmptyPromptIsRefusedWhereTheModelHasNoFirstToken(self):
+        _, err = self.writ("run", tiny_package(), "--prompt", "", code=1)
+        self.assertIn("the prompt is empty", err)
+
+    def test_InvalidUtf8InThePromptIsNoCrash(self):
+        self.writ("run", tiny_package(), "--max-tokens", "2", stdin=b"ab\xff\xfe\xc3(")
+
+    def test_MaxTokensZeroGivesNoText(self):
+        out, _ = self.writ("run", tiny_package(), "--prompt", "ab", "--max-tokens", "0")
+        self.assertEqual(out, "")
+
+    def test_NegativeMaxTokensIsAUsageError(self):
+        self.writ("run", tiny_package(), "--prompt", "ab", "--max-tokens", "-1", code=2)
+
+    def test_AnUnknownInstructionSetIsRefused(self):
+        _, err = self.writ("run", tiny_package(), "--prompt", "ab", "--isa", "sse9", code=1)
+        self.assertIn("'sse9' is not an instruction set", err)
+
+    def test_AlteredWeightsAreRefused(self):
+        copy = self.folder() / "copy"
+        shutil.copytree(tiny_package(), copy)
+        with open(copy / "weights.safetensors", "r+b") as file:
+            file.seek(-100, 2)
+            byte = file.read(1)
+            file.seek(-100, 2)
+            file.write(bytes([byte[0] ^ 1]))
+        _, err = self.writ("run", copy, "--prompt", "ab", "--max-tokens", "1", code=1)
+        self.assertIn("weights.safetensors", err)
+        self.assertIn("[E050]", err)
+
+    def test_APackageOfAnotherVersionIsRefusedWithTheDifference(self):
+        copy = self.folder() / "copy"
+        shutil.copytree(tiny_package(), copy)
+        replace(copy / "writ.lock.json", '"package_version": 1', '"package_version": 9')
+        _, err = self.writ("run", copy, "--prompt", "ab", code=1)
+        self.assertIn("package_version is 9, this library reads 1", err)
+
+    def test_AMovedPackageWorks(self):
+        copy = self.folder() / "moved é folder"
+        shutil.copytree(tiny_package(), copy)
+        words = ("--prompt", "ab", "--max-tokens", "5", "--ignore-end")
+        self.assertEqual(self.writ("run", copy, *words)[0],
+                         self.writ("run", tiny_package(), *words)[0])
+
+    def test_AFolderThatIsNoPackageIsRefused(self):
+        _, err = self.writ("run", self.folder(), "--prompt", "ab", code=3)
+        self.assertIn("writ.lock.json", err)
+
+
+class BadOutput(TestCase):
+    def test_AFolderThatIsNotAPackageIsLeftAlone(self):
+        folder = self.folder()
+        (folder / "precious").write_text("x")
+        _, err = self.writ("compile", random_model(), "--bringup", "--no-build", "-o", folder, code=1)
+        self.assertIn("that is not a package; it is left alone [E052]", err)
+        self.assertEqual([p.name for p in folder.iterdir()], ["precious"])
+
+    def test_AMissingHostCompilerKeepsTheSourcesAndSaysSo(self):
+        out = self.folder() / "package"
+        _, err = self.writ("compile", random_model(), "--bringup", "-o", out, "--cxx",
+                           "no-such-compiler", code=3)
+        self.assertIn("no-such-compiler", err)
+        self.assertIn("[E060]", err)
+
+    def test_ABrokenHostCompilerShowsItsMessage(self):
+        folder = self.folder()
+        compiler = folder / "broken-cxx"
+        compiler.write_text("#!/bin/sh\n[ \"$1\" = --version ] && echo broken 1.0 && exit 0\n"
+                            "echo 'fatal error: this compiler is broken' >&2\nexit 1\n")
+        compiler.chmod(0o755)
+        out = folder / "package"
+        _, err = self.writ("compile", random_model(), "--bringup", "-o", out, "--cxx", compiler, code=3)
+        self.assertIn("this compiler is broken", err)
+        self.assertTrue((out / "src" / "model.cpp").exists(), "the sources are kept")
+        self.assertFalse((out / "lib" / "libmodel.so").exists())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,144 @@
+"""What `writ compile` writes: the same bytes everywhere, readable, complete."""
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+
+import harness
+from harness import SOURCE, WRIT_OPT, TestCase, random_model, tiny_package
+
+
+def digests(folder):
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest()
+            for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+class Package(TestCase):
+    def compile(self, *options, cwd=None, env=None, model=None):
+        out = self.folder() / "package"
+        self.writ("compile", model or random_model(), "--bringup", "--no-build", "-o", out, *options,
+                  cwd=cwd, env=env)
+        return out
+
+    def test_C9_TwoCompilesFromDifferentFoldersGiveTheSameBytes(self):
+        elsewhere = self.folder() / "a folder"
+        elsewhere.mkdir()
+        model = elsewhere / "model.gguf"
+        shutil.copy(random_model(), model)
+        first = digests(self.compile())
+        second = digests(self.compile(cwd=elsewhere, model="model.gguf",
+                                      env={"LC_ALL": "tr_TR.UTF-8", "HOME": str(elsewhere),
+                                           "PATH": "/usr/bin:/bin", "TZ": "Asia/Kathmandu"}))
+        self.assertEqual(first, second)
+        self.assertIn("weights.safetensors", first)
+        self.assertIn("src/model.cpp", first)
+
+    def test_C9_AnotherModelGivesOtherBytes(self):
+        self.assertNotEqual(digests(self.compile()),
+                            digests(self.compile(model=random_model("--seed", "2", name="other"))))
+
+    def test_N10_TheDryRunPredictsWhatIsAllocated(self):
+        out, _ = self.writ("compile", random_model(), "--bringup", "--dry-run")
+        said = dict(re.findall(r"^(.+?)\s{2,}(\d+) (?:bytes|tokens)", out, re.M))
+        package = self.compile()
+        lock = json.loads((package / "writ.lock.json").read_text())
+        weights = (package / "weights.safetensors").stat().st_size - lock["weights"]["data_offset"]
+        self.assertEqual(int(said["weights"]), weights)
+        # 2 layers, K and V, 2 heads of 16 halves
+        self.assertEqual(int(said["KV per token"]), 2 * 2 * 2 * 16 * 2)
+        report = json.loads((package / "report.json").read_text())
+        self.assertEqual(int(said["arena per row"]), report["memory"]["row_arena_bytes"])
+        self.assertEqual(int(said["arena per output"]), report["memory"]["output_arena_bytes"])
+
+    def test_ADryRunWritesNothing(self):
+        folder = self.folder()
+        self.writ("compile", random_model(), "--bringup", "--dry-run", "-o", folder / "package")
+        self.assertEqual(list(folder.iterdir()), [])
+
+    def test_C4_TheThreeStagesRoundTripThroughWritOpt(self):
+        ir = self.folder()
+        self.compile("--emit-ir", ir)
+        for stage in ("graph", "lowered", "call"):
+            text = (ir / f"{stage}.mlir").read_bytes()
+            printed = subprocess.run([WRIT_OPT, ir / f"{stage}.mlir", "-mlir-print-debuginfo"],
+                                     check=True, capture_output=True).stdout
+            self.assertEqual(text.decode(), printed.decode(), stage)
+
+    def test_C9_EmissionNeedsTheCallIrTextAlone(self):
+        package = self.compile()
+        lonely = self.folder()
+        shutil.copy(package / "ir" / "call.mlir", lonely / "call.mlir")
+        subprocess.run([WRIT_OPT, "--emit-cpp", "call.mlir", "-o", "out"], check=True, cwd=lonely,
+                       capture_output=True)
+        emitted = digests(lonely / "out")
+        whole = digests(package)
+        self.assertTrue(emitted)
+        self.assertEqual(emitted, {name: whole[name] for name in emitted})
+
+    def test_TheLockIsSortedAndNamesEveryDigest(self):
+        text = (self.compile() / "writ.lock.json").read_text()
+        lock = json.loads(text)
+        self.assertEqual(text, json.dumps(lock, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        for key in ("model", "circuit", "profile", "weights", "tokenizer"):
+            self.assertRegex(lock[key]["sha256"], "^[0-9a-f]{64}$")
+        for provider in lock["providers"].values():
+            self.assertRegex(provider["source"], "^[0-9a-f]{64}$")
+        self.assertEqual(lock["resolutions"]["blk.0.attn_q"]["decode"]["provider"],
+                         "linear_q4_1_i8_b32")
+        self.assertFalse(lock["production"], "--bringup marks the lock")
+
+    def test_TheEmittedCodeNamesItsInputs(self):
+        package = self.compile()
+        banner = (package / "src" / "model.cpp").read_text()[:4000]
+        lock = json.loads((package / "writ.lock.json").read_text())
+        for digest in (lock["model"]["sha256"], lock["resolution_sha256"]):
+            self.assertIn(digest, banner)
+
+    def test_TheEmittedCodeCompilesWithoutWarningsOnBothCompilers(self):
+        package = self.compile()
+        for compiler in ("g++", "clang++"):
+            for source in sorted((package / "src").glob("*.cpp")):
+                subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                f"-I{harness.BUILD}/include", source], check=True)
+
+    def test_ExplainSaysWhyEachCandidateWasTakenOrRejected(self):
+        out, _ = self.writ("explain", self.compile(), "blk.1.ffn_down")
+        self.assertIn("contract  linear_q4_1_i8_b32_v0", out)
+        self.assertIn("provider  linear_q4_1_i8_b32", out)
+        self.assertIn("rejected  linear_q8_0_i8_b32: weight is q4_1, it takes q8_0", out)
+
+    def test_ExplainOfAnUnknownOpNamesTheNearest(self):
+        _, err = self.writ("explain", tiny_package(), "blk.0.attn_p", code=1)
+        self.assertIn("'blk.0.attn_q'", err)
+
+    def test_RunOfAModelFileIsCachedByTheDigestOfItsInputs(self):
+        cache = self.folder()
+        env = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(cache)}
+        words = ("run", random_model(), "--bringup", "--prompt", "ab", "--max-tokens", "3",
+                 "--ignore-end")
+        first, said = self.writ(*words, env=env)
+        self.assertIn("building the emitted code", said)
+        second, said = self.writ(*words, env=env)
+        self.assertNotIn("building", said)
+        self.assertEqual(first, second)
+        out, _ = self.writ("cache", env=env)
+        self.assertIn("random", out)
+        self.writ("cache", "--prune", env=env)
+        out, _ = self.writ("cache", env=env)
+        self.assertIn("no package is cached", out)
+
+    def test_NoBuildStopsAfterEmission(self):
+        package = self.compile()
+        self.assertTrue((package / "CMakeLists.txt").exists())
+        self.assertFalse((package / "lib").exists())
+
+    def test_NoPathOfThisMachineIsInAPackage(self):
+        package = self.compile()
+        for file in package.rglob("*"):
+            if file.is_file():
+                self.assertNotIn(str(SOURCE).encode(), file.read_bytes(), file.name)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,180 @@
+"""`writ run`, `writ score` and `writ tokenize` on a model with random weights: what people and scripts use."""
+import hashlib
+import json
+import math
+import signal
+import struct
+import subprocess
+import time
+
+import harness
+from harness import WRIT, TestCase, random_model, tiny_package
+
+TEXT = "The quick brown fox jumps over the lazy dog. " * 4
+
+
+class Run(TestCase):
+    def generate(self, *options, **more):
+        return self.writ("run", tiny_package(), "--ignore-end", *options, **more)[0]
+
+    def test_S1_S3_S4_TheTextDoesNotDependOnThreadsChunkOrIsa(self):
+        words = ("--prompt", TEXT, "--max-tokens", "16")
+        expected = self.generate(*words)
+        for options in (("--threads", "1"), ("--threads", "3"), ("--threads", "7"), ("--chunk", "1"),
+                        ("--chunk", "7"), ("--chunk", "whole"), ("--isa", "scalar"),
+                        ("--isa", "avx2")):
+            self.assertEqual(self.generate(*words, *options), expected, options)
+
+    def test_F11_TheSameSeedGivesTheSameText(self):
+        words = ("--prompt", "ab", "--max-tokens", "24", "--temperature", "1.5", "--top-k", "50")
+        self.assertEqual(self.generate(*words, "--seed", "7"), self.generate(*words, "--seed", "7"))
+        self.assertNotEqual(self.generate(*words, "--seed", "7"), self.generate(*words, "--seed", "8"))
+
+    def test_AStopStringEndsTheTextBeforeIt(self):
+        whole = self.generate("--prompt", "ab", "--max-tokens", "24")
+        stop = whole[3:5]
+        cut = self.generate("--prompt", "ab", "--max-tokens", "24", "--stop", stop)
+        self.assertEqual(cut.rstrip("\n"), whole[:whole.index(stop)])
+
+    def test_ThePromptComesFromAFileOrStandardInput(self):
+        expected = self.generate("--prompt", TEXT, "--max-tokens", "8")
+        self.assertEqual(self.generate("--max-tokens", "8", stdin=TEXT.encode()), expected)
+        path = self.folder() / "prompt.txt"
+        path.write_text(TEXT)
+        self.assertEqual(self.generate("--prompt-file", path, "--max-tokens", "8"), expected)
+
+    def test_StatsGoToStandardErrorLineByLine(self):
+        _, err = self.writ("run", tiny_package(), "--ignore-end", "--prompt", "ab", "--max-tokens", "4",
+                           "--stats")
+        self.assertRegex(err, r"(?m)^prefill: 2 tokens, [0-9.]+ tokens/s$")
+        self.assertRegex(err, r"(?m)^decode: 4 tokens, [0-9.]+ tokens/s$")
+        self.assertRegex(err, r"(?m)^peak memory: [0-9.]+ MB$")
+
+    def test_CtrlCEndsCleanly(self):
+        process = subprocess.Popen([WRIT, "run", tiny_package(), "--ignore-end", "--prompt", "ab",
+                                    "--max-tokens", "2000"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.assertTrue(process.stdout.read(1), "text has begun")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        self.assertEqual(process.returncode, 130, err)
+        out.decode("utf-8")  # whole characters
+
+    def test_AClosedPipeIsNoCrash(self):
+        process = subprocess.Popen([WRIT, "run", tiny_package(), "--ignore-end", "--prompt", "ab",
+                                    "--max-tokens", "500"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.read(1)
+        process.stdout.close()
+        process.stderr.read()
+        self.assertIn(process.wait(), (0, 3, -signal.SIGPIPE))
+
+    def test_ChatWithoutATemplateSaysWhatToDo(self):
+        _, err = self.writ("run", tiny_package(), "--chat", "hello", code=1)
+        self.assertIn("template", err)
+
+
+class Score(TestCase):
+    def score(self, *options):
+        path = self.folder() / "ids.json"
+        path.write_text(json.dumps([3 + ord(c) for c in "hello world, this is a text"]))
+        out, _ = self.writ("score", tiny_package(), "--ids", path, "--json", *options)
+        return json.loads(out)
+
+    def test_TheReportHasTheDocumentedKeys(self):
+        report = self.score()
+        for key in ("model_sha256", "ids", "logprobs", "perplexity", "logits_sha256", "rows", "vocab",
+                    "threads", "chunk", "isa"):
+            self.assertIn(key, report)
+        self.assertEqual(report["model_sha256"],
+                         hashlib.sha256(random_model().read_bytes()).hexdigest())
+        self.assertEqual(report["rows"], len(report["ids"]))
+        self.assertEqual(len(report["logprobs"]), len(report["ids"]))
+        self.assertIsNone(report["logprobs"][0])
+
+    def test_TheLogitsFileHasTheDigestAndGivesTheLogProbabilities(self):
+        path = self.folder() / "logits.safetensors"
+        report = self.score("--logits", path)
+        data = path.read_bytes()
+        size, = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8:8 + size])
+        self.assertEqual(header["logits"]["dtype"], "F32")
+        self.assertEqual(header["logits"]["shape"], [report["rows"], report["vocab"]])
+        begin, end = header["logits"]["data_offsets"]
+        logits = data[8 + size + begin:8 + size + end]
+        self.assertEqual(hashlib.sha256(logits).hexdigest(), report["logits_sha256"])
+        values = struct.unpack(f"<{len(logits) // 4}f", logits)
+        total = 0
+        for i in range(1, report["rows"]):
+            row = values[(i - 1) * report["vocab"]:i * report["vocab"]]
+            top = max(row)
+            exact = row[report["ids"][i]] - top - math.log(sum(math.exp(v - top) for v in row))
+            self.assertAlmostEqual(report["logprobs"][i], exact, delta=2e-6)
+            total += report["logprobs"][i]
+        self.assertAlmostEqual(report["perplexity"], math.exp(-total / (report["rows"] - 1)), places=6)
+
+    def test_S1_S3_S4_OneLogitsDigest(self):
+        expected = self.score()["logits_sha256"]
+        for options in (("--threads", "1"), ("--threads", "3"), ("--threads", "7"), ("--chunk", "1"),
+                        ("--chunk", "7"), ("--chunk", "whole"), ("--isa", "scalar"),
+                        ("--isa", "avx2"), ("--isa", "scalar", "--threads", "3", "--chunk", "5")):
+            self.assertEqual(self.score(*options)["logits_sha256"], expected, options)
+
+    def test_S1_ADifferentProfileIsSeenToDiffer(self):
+        path = self.folder() / "ids.json"
+        path.write_text(json.dumps([3 + ord(c) for c in "hello world"]))
+        package = harness.package(random_model(), "--bringup", "--profile", "f32")
+        f32 = json.loads(self.writ("score", package, "--ids", path, "--json")[0])
+        portable = json.loads(self.writ("score", tiny_package(), "--ids", path, "--json")[0])
+        self.assertNotEqual(f32["logits_sha256"], portable["logits_sha256"])
+
+    def test_NothingToScoreIsRefused(self):
+        path = self.folder() / "empty"
+        path.write_text("")
+        _, err = self.writ("score", tiny_package(), "--text", path, code=1)
+        self.assertIn("nothing to score", err)
+
+    def test_AnIdOutsideTheVocabularyIsRefused(self):
+        path = self.folder() / "ids"
+        path.write_text("1 2 99999")
+        _, err = self.writ("score", tiny_package(), "--ids", path, code=1)
+        self.assertIn("99999", err)
+
+
+class Tokenize(TestCase):
+    def test_IdsAndPieces(self):
+        out, _ = self.writ("tokenize", random_model(), "--text", "hé<|im_end|>", "--json")
+        report = json.loads(out)
+        self.assertEqual(report["ids"][-1], 2)
+        self.assertEqual(report["pieces"][0], "h")
+        out, _ = self.writ("tokenize", random_model(), "--ids", " ".join(map(str, report["ids"])))
+        self.assertEqual(out, "hé<|im_end|>\n")
+
+    def test_NoSpecialLeavesSpecialTokensText(self):
+        out, _ = self.writ("tokenize", random_model(), "--text", "<|im_end|>", "--no-special", "--json")
+        self.assertEqual(len(json.loads(out)["ids"]), 10)
+
+    def test_APackageTokenizesAsItsModel(self):
+        words = ("--text", "some text 123", "--json")
+        self.assertEqual(self.writ("tokenize", tiny_package(), *words),
+                         self.writ("tokenize", random_model(), *words))
+
+
+class CommandLine(TestCase):
+    def test_HelpHasExamplesAndExitCodes(self):
+        out, _ = self.writ("--help")
+        self.assertIn("exit codes", out)
+        for command in ("compile", "run", "score", "tokenize"):
+            self.assertIn("example", self.writ(command, "--help")[0], command)
+
+    def test_VersionIsPrinted(self):
+        self.assertRegex(self.writ("--version")[0], r"^writ \d+\.\d+\.\d+\n$")
+
+    def test_AnUnknownOptionIsAUsageError(self):
+        self.writ("run", "x", "--no-such-option", code=2)
+        self.writ(code=2)
+        self.writ("no-such-command", code=2)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,148 @@
+// Prints the SHA-256 of all logits of a token history, computed as the arguments say:
+//   score_digest PACKAGE IDS threads=2 chunk=32 isa=avx2 pages=32 shuffle=0 batch=1 rewind=0
+// `batch` runs that many copies of the history as sequences of shared steps and demands that all
+// give the same logits; `rewind` feeds that many tokens of something else first and rewinds. With
+// digest=rows it prints one digest a row, so that the first row that differs can be named.
+#include "writ/writ.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sodium.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+[[noreturn]] void fail(const std::string &text) {
+  std::fprintf(stderr, "score_digest: %s\n", text.c_str());
+  std::exit(1);
+}
+
+void require(writ_status status, const writ_error &error) {
+  if (status != WRIT_OK)
+    fail(error.text);
+}
+
+struct Hash {
+  crypto_hash_sha256_state state;
+  Hash() { crypto_hash_sha256_init(&state); }
+  void row(const float *logits, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      float value = logits[i];
+      if (std::isnan(value)) {
+        const uint32_t canonical = 0x7fc00000;
+        std::memcpy(&value, &canonical, sizeof value);
+      }
+      crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char *>(&value),
+                                sizeof value);
+    }
+  }
+  std::string hex() {
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_final(&state, hash);
+    char text[2 * sizeof hash + 1];
+    sodium_bin2hex(text, sizeof text, hash, sizeof hash);
+    return text;
+  }
+};
+
+std::vector<int32_t> readIds(const char *path) {
+  std::ifstream file(path);
+  if (!file)
+    fail(std::string("cannot read ") + path);
+  std::vector<int32_t> ids;
+  for (char c; file.get(c);)
+    if (c >= '0' && c <= '9') {
+      file.unget();
+      int32_t id;
+      file >> id;
+      ids.push_back(id);
+    }
+  return ids;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 3)
+    fail("usage: score_digest PACKAGE IDS [key=value ...]");
+  std::map<std::string, std::string> options = {{"threads", "1"}, {"chunk", "32"},  {"isa", ""},
+                                                {"pages", "32"},  {"shuffle", "0"}, {"batch", "1"},
+                                                {"rewind", "0"},  {"digest", "all"}};
+  for (int i = 3; i < argc; ++i) {
+    const std::string word = argv[i];
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || !options.contains(word.substr(0, equals)))
+      fail("unknown option '" + word + "'");
+    options[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  auto number = [&](const char *key) { return std::atoll(options.at(key).c_str()); };
+  const std::vector<int32_t> ids = readIds(argv[2]);
+  const int64_t count = int64_t(ids.size()), batch = number("batch");
+
+  writ_error error;
+  writ_package *package = nullptr;
+  require(writ_package_open(argv[1], nullptr, &package, &error), error);
+  writ_package_info info{};
+  info.struct_size = sizeof info;
+  require(writ_package_get_info(package, &info, &error), error);
+  writ_session_options wanted;
+  writ_session_options_init(&wanted);
+  wanted.threads = int32_t(number("threads"));
+  const int64_t chunk = options["chunk"] == "whole" ? count : number("chunk");
+  wanted.max_rows = chunk * batch;
+  wanted.max_outputs = wanted.max_rows;
+  wanted.max_sequences = batch;
+  wanted.context_tokens = count + number("rewind");
+  wanted.page_size = number("pages");
+  wanted.page_order_seed = uint64_t(number("shuffle"));
+  wanted.poison = 1;
+  if (!options["isa"].empty())
+    wanted.isa = writ_isa_from_name(options["isa"].c_str());
+  writ_session *session = nullptr;
+  require(writ_session_create(package, &wanted, &session, &error), error);
+
+  std::vector<writ_sequence> sequences(batch);
+  for (writ_sequence &sequence : sequences) {
+    require(writ_sequence_create(session, &sequence, &error), error);
+    for (int64_t i = 0; i < number("rewind"); ++i) {
+      const int32_t other = ids[(i * 7 + 3) % count];
+      require(writ_sequence_feed(session, sequence, &other, 1, WRIT_OUTPUTS_NONE, nullptr, nullptr,
+                                 nullptr, &error),
+              error);
+    }
+    require(writ_sequence_rewind(session, sequence, 0, &error), error);
+  }
+  Hash hash;
+  std::vector<writ_step_row> rows;
+  for (int64_t first = 0; first < count; first += chunk) {
+    const int64_t part = std::min(chunk, count - first);
+    rows.clear();
+    for (int64_t i = 0; i < part; ++i) // sequences interleaved, so that rows of all mix
+      for (int64_t s = 0; s < batch; ++s)
+        rows.push_back({sequences[s], ids[first + i], 1});
+    require(writ_session_step(session, rows.data(), int64_t(rows.size()), &error), error);
+    for (int64_t i = 0; i < part; ++i) {
+      const float *logits = writ_session_logits(session, i * batch);
+      hash.row(logits, info.vocabulary);
+      if (options["digest"] == "rows") {
+        Hash one;
+        one.row(logits, info.vocabulary);
+        std::printf("%s\n", one.hex().c_str());
+      }
+      for (int64_t s = 1; s < batch; ++s)
+        if (std::memcmp(logits, writ_session_logits(session, i * batch + s),
+                        size_t(info.vocabulary) * sizeof(float)) != 0)
+          fail("sequence " + std::to_string(s) + " of the batch differs at token " +
+               std::to_string(first + i));
+    }
+  }
+  if (options["digest"] == "all")
+    std::printf("%s\n", hash.hex().c_str());
+  require(writ_session_destroy(session, &error), error);
+  require(writ_package_close(package, &error), error);
+}
