@@ -1,0 +1,171 @@
+#include "ir/Shared/Families.h"
+
+#include "writ/packed_layout.h"
+
+#include <charconv>
+
+namespace writ {
+namespace {
+
+using Names = std::string_view[];
+
+constexpr OperandShape rowOfN[] = {{"out", {"n", ""}}};
+constexpr OperandShape rowOfK[] = {{"out", {"k", ""}}};
+constexpr OperandShape inputOfN[] = {{"input", {"n", ""}}};
+constexpr OperandShape inputOfK[] = {{"input", {"k", ""}}};
+constexpr OperandShape linearInputs[] = {{"activation", {"k", ""}}};
+constexpr OperandShape tableOut[] = {{"out", {"rope_dims", ""}}};
+constexpr OperandShape ropeInputs[] = {{"input", {"heads", "head_dim"}},
+                                       {"table", {"rope_dims", ""}}};
+constexpr OperandShape headsOut[] = {{"out", {"heads", "head_dim"}}};
+constexpr OperandShape kvInputs[] = {{"k", {"kv_heads", "head_dim"}},
+                                     {"v", {"kv_heads", "head_dim"}}};
+constexpr OperandShape attentionInputs[] = {{"q", {"heads", "head_dim"}}};
+constexpr OperandShape gateInputs[] = {{"gate", {"n", ""}}, {"up", {"n", ""}}};
+constexpr OperandShape residualInputs[] = {{"a", {"n", ""}}, {"b", {"n", ""}}};
+
+constexpr Names weight = {"weight"};
+constexpr Names bias = {"bias"};
+constexpr Names frequencies = {"frequencies"};
+
+constexpr Names dimsN = {"n"};
+constexpr Names dimsK = {"k"};
+constexpr Names dimsEmbedding = {"n", "vocabulary"};
+constexpr Names dimsLinear = {"k", "n"};
+constexpr Names dimsTable = {"rope_dims"};
+constexpr Names dimsRope = {"head_dim", "heads", "rope_dims"};
+constexpr Names dimsStore = {"head_dim", "kv_heads"};
+constexpr Names dimsAttention = {"head_dim", "heads", "kv_heads"};
+
+constexpr FamilyShape families[] = {
+    {.family = "embedding",
+     .inputs = {},
+     .outputs = rowOfN,
+     .weights = weight,
+     .optionalWeights = {},
+     .dimensions = dimsEmbedding,
+     .readsRows = true},
+    {.family = "rms_norm",
+     .inputs = inputOfN,
+     .outputs = rowOfN,
+     .weights = weight,
+     .optionalWeights = {},
+     .dimensions = dimsN},
+    {.family = "quantize_activation",
+     .inputs = inputOfK,
+     .outputs = rowOfK,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsK},
+    {.family = "linear",
+     .inputs = linearInputs,
+     .outputs = rowOfN,
+     .weights = weight,
+     .optionalWeights = bias,
+     .dimensions = dimsLinear},
+    {.family = "rope_table",
+     .inputs = {},
+     .outputs = tableOut,
+     .weights = frequencies,
+     .optionalWeights = {},
+     .dimensions = dimsTable,
+     .readsRows = true},
+    {.family = "rope",
+     .inputs = ropeInputs,
+     .outputs = headsOut,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsRope},
+    {.family = "kv_store",
+     .inputs = kvInputs,
+     .outputs = {},
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsStore,
+     .readsRows = true,
+     .readsKv = true,
+     .writesKv = true},
+    {.family = "attention",
+     .inputs = attentionInputs,
+     .outputs = headsOut,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsAttention,
+     .readsRows = true,
+     .readsKv = true},
+    {.family = "gate",
+     .inputs = gateInputs,
+     .outputs = rowOfN,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsN},
+    {.family = "residual",
+     .inputs = residualInputs,
+     .outputs = rowOfN,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsN},
+    {.family = "select_rows",
+     .inputs = inputOfN,
+     .outputs = rowOfN,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsN,
+     .readsRows = true,
+     .selectsRows = true},
+};
+
+int64_t scalarBytes(std::string_view storage) {
+  if (storage == "f32" || storage == "i32")
+    return 4;
+  if (storage == "f16" || storage == "bf16")
+    return 2;
+  return storage == "f64" ? 8 : 0;
+}
+
+/// The block of "i8_b<B>_sf32"; 0 where the storage is another.
+int64_t codeBlock(std::string_view storage) {
+  constexpr std::string_view prefix = "i8_b", suffix = "_sf32";
+  if (!storage.starts_with(prefix) || !storage.ends_with(suffix))
+    return 0;
+  storage = storage.substr(prefix.size(), storage.size() - prefix.size() - suffix.size());
+  int64_t block = 0;
+  auto [end, error] = std::from_chars(storage.begin(), storage.end(), block);
+  return error == std::errc() && end == storage.end() && block > 0 ? block : 0;
+}
+
+} // namespace
+
+const FamilyShape *findFamilyShape(std::string_view family) {
+  for (const FamilyShape &shape : families)
+    if (shape.family == family)
+      return &shape;
+  return nullptr;
+}
+
+std::optional<int64_t>
+rowWidth(const OperandShape &operand,
+         const std::function<std::optional<int64_t>(std::string_view)> &dimension) {
+  int64_t width = 1;
+  for (std::string_view name : operand.width) {
+    if (name.empty())
+      continue;
+    std::optional<int64_t> size = dimension(name);
+    if (!size || __builtin_mul_overflow(width, *size, &width))
+      return std::nullopt;
+  }
+  return width;
+}
+
+std::optional<int64_t> rowBytes(std::string_view storage, int64_t width) {
+  if (width <= 0 || width > INT64_MAX / 16)
+    return std::nullopt;
+  if (int64_t bytes = scalarBytes(storage))
+    return width * bytes;
+  int64_t block = codeBlock(storage);
+  if (block == 0 || width % block != 0)
+    return std::nullopt;
+  return alignUp(width + width / block * 8, kPackedAlignment);
+}
+
+} // namespace writ
