@@ -36,11 +36,11 @@ int optMain(int argc, char **argv) {
   DialectRegistry registry;
   registry.insert<graph::GraphDialect, lowered::LoweredDialect, call::CallDialect>();
   registerPasses();
-  auto [input, output] = registerAndParseCLIOptions(argc, argv, "writ-opt: Writ's passes", registry);
+  auto [input, output] =
+      registerAndParseCLIOptions(argc, argv, "writ-opt: Writ's passes", registry);
   MlirOptMainConfig asked = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig config = asked;
-  config.setPassPipelineSetupFn(
-      [&](PassManager &passes) { return addChecked(asked, passes); });
+  config.setPassPipelineSetupFn([&](PassManager &passes) { return addChecked(asked, passes); });
 
   std::string message;
   auto file = openInputFile(input, &message);
