@@ -50,7 +50,8 @@ protected:
 
 TEST_F(SmolLM2, Cases15_EncodeEqualsTheRecordedIds) {
   size_t count = 0, different = 0;
-  for (const auto &each : recorded()["cases"]) {
+  const nlohmann::json record = recorded();
+  for (const auto &each : record["cases"]) {
     ++count;
     std::string text = each["text"];
     if (tokenizer->encode(text, {true, true}) == each["ids"].get<Ids>())
@@ -69,7 +70,8 @@ TEST_F(SmolLM2, TheRecordIsOfThisModel) {
 TEST_F(SmolLM2, DecodeGivesBackTheRecordedTexts) {
   // The vocabulary lacks the tokens of these bytes, so that they have no ids (llama.cpp as well).
   const std::string lacking("\x04\x06\x13\x14\x16\x1D\xF1\xF2", 8);
-  for (const auto &each : recorded()["cases"]) {
+  const nlohmann::json record = recorded();
+  for (const auto &each : record["cases"]) {
     std::string text = each["text"];
     std::erase_if(text, [&](char byte) { return lacking.find(byte) != std::string::npos; });
     EXPECT_EQ(tokenizer->decode(each["ids"].get<Ids>(), true), text);
@@ -84,7 +86,8 @@ TEST_F(SmolLM2, ChatContentIsEncodedAsTheWholeTextWhereItHasNoControlTokens) {
       &error))
       << error;
   size_t count = 0;
-  for (const auto &each : recorded()["cases"]) {
+  const nlohmann::json record = recorded();
+  for (const auto &each : record["cases"]) {
     std::string text = each["text"], whole;
     Ids ids = each["ids"];
     if (std::any_of(ids.begin(), ids.end(), [](int32_t id) { return id <= 16; }))
