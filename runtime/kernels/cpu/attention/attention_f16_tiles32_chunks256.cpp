@@ -80,15 +80,13 @@ void runTile(const Args &args, Block &block, int64_t first, Scratch &scratch) {
     out[active] = state.values;
     ++active;
   }
-  int64_t i = 0;
-  while (i < active) {
-    if (i + kQueryGroup <= active && seen[i] == seen[i + kQueryGroup - 1]) {
-      tileValues<kQueryGroup>(scratch.tile.v, headDim, seen[i], p + i, alpha + i, out + i);
-      i += kQueryGroup;
-    } else {
-      tileValues<1>(scratch.tile.v, headDim, seen[i], p + i, alpha + i, out + i);
-      ++i;
-    }
+  // neighbours that see the same keys share the loads of the values
+  for (int64_t i = 0, next; i < active; i = next) {
+    next = i + 1;
+    while (next < active && next - i < kQueryGroup && seen[next] == seen[i])
+      ++next;
+    tileValuesOf<kQueryGroup>(next - i, scratch.tile.v, headDim, seen[i], p + i, alpha + i,
+                              out + i);
   }
 }
 

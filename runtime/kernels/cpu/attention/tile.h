@@ -20,7 +20,7 @@ constexpr int64_t kMaxQueries = 16;
 
 /// Keys whose dots lie in registers together, and queries that share a value's loads.
 constexpr int64_t kKeyGroup = WRIT_ISA_LEVEL == 2 ? 8 : 4;
-constexpr int64_t kQueryGroup = WRIT_ISA_LEVEL == 2 ? 2 : 1;
+constexpr int64_t kQueryGroup = WRIT_ISA_LEVEL == 2 ? 4 : 1;
 constexpr int64_t kSlices = 4; ///< of 16 dimensions, accumulated together
 
 /// Online-softmax state of one query over one range of keys.
@@ -116,6 +116,16 @@ inline void tileValues(const float *values, int64_t headDim, int64_t seen, const
     move();
     addValues<Q, 1>(values + d, headDim, seen, p, alpha, at);
   }
+}
+
+/// tileValues for `queries` in 1 .. Q.
+template <int64_t Q>
+inline void tileValuesOf(int64_t queries, const float *values, int64_t headDim, int64_t seen,
+                         const float *const *p, const float *alpha, float *const *out) {
+  if constexpr (Q > 1)
+    if (queries < Q)
+      return tileValuesOf<Q - 1>(queries, values, headDim, seen, p, alpha, out);
+  tileValues<Q>(values, headDim, seen, p, alpha, out);
 }
 
 /// total = total merged with the next chunk's state.

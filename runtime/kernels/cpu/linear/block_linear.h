@@ -25,6 +25,7 @@ struct BlockTile {
   int64_t rowBytes;
   int64_t k;
   float *sums;
+  bool ahead; ///< the panels are new to the cache: ask for what follows them
 };
 
 inline const int8_t *tileCodes(const BlockTile &tile, int64_t row) {
@@ -42,11 +43,16 @@ inline const int32_t *tileSums(const BlockTile &tile, int64_t row) {
 template <typename Inside, typename Close>
 inline void forSegments(int64_t blocks, Inside inside, Close close) {
   const int64_t perSegment = segmentBlocks(blocks);
-  for (int64_t segment = 0, block = 0; segment < kSegments; ++segment) {
-    for (const int64_t end = least(block + perSegment, blocks); block < end; ++block)
-      inside(block);
-    close(segment);
+  int64_t segment = 0, left = perSegment;
+  for (int64_t block = 0; block < blocks; ++block) { // one loop: a segment may be a single block
+    inside(block);
+    if (--left == 0 || block + 1 == blocks) {
+      close(segment++);
+      left = perSegment;
+    }
   }
+  for (; segment < kSegments; ++segment)
+    close(segment);
 }
 
 } // namespace
@@ -65,12 +71,13 @@ namespace {
 constexpr int64_t kRunBytes = 192 * 1024;
 
 template <typename Format, int64_t P, int64_t R, typename Args>
-void runTile(const Args &args, int64_t panel, int64_t row) {
+void runTile(const Args &args, int64_t panel, int64_t row, bool ahead) {
   alignas(64) float sums[R * P * kSegments * kLanes];
   const int64_t stride = BlockPanels<Format>::stride(args.k);
   const int64_t rowBytes = writ::activationCodesRowBytes(args.k);
   computeTile<Format, P, R>({at<char>(args.weight, panel * stride), stride,
-                             at<char>(args.activation, row * rowBytes), rowBytes, args.k, sums});
+                             at<char>(args.activation, row * rowBytes), rowBytes, args.k, sums,
+                             ahead});
   for (int64_t r = 0; r < R; ++r)
     for (int64_t p = 0; p < P; ++p)
       storeColumns(mergeSegments(sums + (r * P + p) * kSegments * kLanes, kLanes),
@@ -80,21 +87,21 @@ void runTile(const Args &args, int64_t panel, int64_t row) {
 
 /// The last `rows` < R rows of a run.
 template <typename Format, int64_t P, int64_t R, typename Args>
-void runLastRows(const Args &args, int64_t panel, int64_t row, int64_t rows) {
+void runLastRows(const Args &args, int64_t panel, int64_t row, int64_t rows, bool ahead) {
   if constexpr (R > 1) {
     if (rows == R - 1)
-      runTile<Format, P, R - 1>(args, panel, row);
+      runTile<Format, P, R - 1>(args, panel, row, ahead);
     else
-      runLastRows<Format, P, R - 1>(args, panel, row, rows);
+      runLastRows<Format, P, R - 1>(args, panel, row, rows, ahead);
   }
 }
 
 template <typename Format, int64_t P, int64_t R, typename Args>
 void runPanels(const Args &args, int64_t panel, int64_t row, int64_t rows) {
-  const int64_t end = row + rows;
+  const int64_t first = row, end = row + rows;
   for (; row + R <= end; row += R)
-    runTile<Format, P, R>(args, panel, row);
-  runLastRows<Format, P, R>(args, panel, row, end - row);
+    runTile<Format, P, R>(args, panel, row, row == first);
+  runLastRows<Format, P, R>(args, panel, row, end - row, row == first);
 }
 
 template <typename Format, typename Args>

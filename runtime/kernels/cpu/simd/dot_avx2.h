@@ -93,7 +93,7 @@ template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTil
         const uint8_t *codes = Panels::codes(tile.panel, block);
         const int8_t *q[R];
         __m256i dots[2][R];
-        if constexpr (R == 1)
+        if (tile.ahead)
 #pragma GCC unroll 8
           for (int64_t line = 0; line < Format::kBytes.codes; line += 64)
             __builtin_prefetch(codes + kPrefetchBytes + line);

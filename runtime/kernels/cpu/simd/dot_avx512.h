@@ -86,7 +86,7 @@ template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTil
 #pragma GCC unroll 8
         for (int64_t p = 0; p < P; ++p) {
           codes[p] = Panels::codes(panels[p], block);
-          if constexpr (R <= 2)
+          if (tile.ahead)
 #pragma GCC unroll 8
             for (int64_t line = 0; line < Format::kBytes.codes; line += 64)
               __builtin_prefetch(codes[p] + kPrefetchBytes + line);
