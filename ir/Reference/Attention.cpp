@@ -69,7 +69,7 @@ struct Attention {
 Attention::Attention(const Call &call, Fields &fields)
     : call(call), q(fields, "q_compute"), k(fields, "k_compute"), v(fields, "v_compute"),
       dot(call, fields, "score_reduction"), tileSum(call, fields, "tile_sum"),
-      exponential(*call.functions, fields.word("exponential")),
+      exponential(readFunction(call, fields, "exponential")),
       form(static_cast<MultiplyAdd>(fields.choose("multiply_add", {"fma", "mul_add"}))),
       roundsValues(fields.choose("value_accumulator", {"fp32", "fp16_rounded_each_update"}) == 1),
       partitioned(fields.choose("partition.kind", {"none", "kv_chunks_fixed"}) == 1),

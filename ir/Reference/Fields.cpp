@@ -68,7 +68,12 @@ int64_t Fields::count(const std::string &field) {
 }
 
 float Fields::hexFloat(const std::string &field) {
-  return static_cast<float>(parseHexFloat(word(field)));
+  const std::string &text = word(field);
+  try {
+    return static_cast<float>(parseHexFloat(text));
+  } catch (const ReferenceError &error) {
+    throw ReferenceError(where + ": field '" + field + "': " + error.what());
+  }
 }
 
 const std::string &Fields::attribute(const std::string &field) {

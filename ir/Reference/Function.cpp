@@ -107,6 +107,15 @@ float Function::operator()(float x) const {
   return static_cast<float>(evaluate(x)[0]);
 }
 
+Function readFunction(const Call &call, Fields &fields, const std::string &field) {
+  const std::string &name = fields.word(field);
+  try {
+    return Function(*call.functions, name);
+  } catch (const ReferenceError &error) {
+    throw ReferenceError("field '" + field + "': " + error.what());
+  }
+}
+
 std::vector<double> evaluateFunction(const nlohmann::json &functions, const std::string &name,
                                      double argument) {
   return Function(functions, name).evaluate(argument);

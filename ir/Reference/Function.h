@@ -38,4 +38,9 @@ private:
   std::map<std::string, std::shared_ptr<const Function>> others; ///< functions that a step calls
 };
 
+class Fields;
+
+/// The function that `field` of the contract names.
+Function readFunction(const Call &call, Fields &fields, const std::string &field);
+
 } // namespace writ::reference

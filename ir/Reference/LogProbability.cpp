@@ -11,9 +11,9 @@ void evaluateLogProbability(Call &call) {
   Fields fields(call, "log_probability");
   fields.require("compute", "fp32");
   fields.require("maximum", "exact_max");
-  const Function exponential(*call.functions, fields.word("exponential"));
+  const Function exponential = readFunction(call, fields, "exponential");
   const Reduction reduction(call, fields, "reduction");
-  const Function logarithm(*call.functions, fields.word("logarithm"));
+  const Function logarithm = readFunction(call, fields, "logarithm");
   fields.require("output", "fp32_difference_minus_log");
   fields.requireIeee();
   fields.checkAllRead();

@@ -13,7 +13,7 @@ void evaluateGate(Call &call) {
   fields.require("compute", "fp32");
   fields.attribute("activation");
   fields.require("activation", "silu");
-  const Function activation(*call.functions, fields.word("function"));
+  const Function activation = readFunction(call, fields, "function");
   fields.require("product", "fp32_mul");
   fields.requireIeee();
   fields.checkAllRead();

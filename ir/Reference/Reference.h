@@ -56,7 +56,7 @@ struct SampleRequest {
   float temperature = 0, topP = 1, minP = 0, repeatPenalty = 1;
   int64_t topK = 0;
   uint64_t seed = 0, stream = 0, position = 0;
-  std::vector<int32_t> recent; ///< at most 64, any order
+  std::vector<int32_t> recent = {}; ///< at most 64, any order
 };
 
 /// One op. Operands, dimensions, attributes and numbers are keyed by the names of its family.

@@ -13,7 +13,7 @@ void evaluateRopeTable(Call &call) {
   Fields fields(call, "rope_table");
   fields.require("compute", "fp64");
   fields.require("angle", "fp64_mul_position_frequency");
-  const Function sincos(*call.functions, fields.word("function"));
+  const Function sincos = readFunction(call, fields, "function");
   fields.require("output_rounding", "nearest_even");
   fields.require("table_order", "cosines_then_sines");
   fields.requireIeee();

@@ -37,7 +37,7 @@ struct Candidate {
 
 struct Sampler {
   Sampler(const Call &call, Fields &fields)
-      : exponential(*call.functions, fields.word("function")),
+      : exponential(readFunction(call, fields, "function")),
         probabilitySum(call, fields, "probability_sum") {
     fields.require("compute", "fp32");
     fields.require("penalty", "divide_positive_multiply_other");
