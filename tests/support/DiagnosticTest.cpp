@@ -2,8 +2,11 @@
 #include "compiler/Diagnostics/Diagnostic.h"
 
 #include "compiler/Diagnostics/Codes.h"
+#include "compiler/Support/FileIO.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <regex>
 #include <set>
 
 namespace writ {
@@ -46,6 +49,23 @@ TEST(Diagnostic, CodesAreUniqueWellFormedAndTitled) {
     EXPECT_EQ(codeTitle(code.id), code.title);
   }
   EXPECT_TRUE(codeTitle("E999").empty());
+}
+
+TEST(Diagnostic, EveryCodeThatTheSourcesEmitIsDeclared) {
+  const std::regex literal("\"(E[0-9]{3})\"");
+  size_t count = 0;
+  for (const char *folder : {"/compiler", "/ir"})
+    for (const auto &entry :
+         std::filesystem::recursive_directory_iterator(WRIT_SOURCE_DIR + std::string(folder))) {
+      if (entry.path().extension() != ".cpp")
+        continue;
+      std::string text = readFile(entry.path().string());
+      for (std::sregex_iterator it(text.begin(), text.end(), literal), end; it != end; ++it) {
+        EXPECT_FALSE(codeTitle((*it)[1].str()).empty()) << (*it)[1] << " in " << entry.path();
+        ++count;
+      }
+    }
+  EXPECT_GT(count, 50u) << "the search finds something";
 }
 
 } // namespace
