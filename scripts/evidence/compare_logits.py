@@ -74,7 +74,7 @@ class Writ:
 
     def score(self, profile, ids_file, out):
         """The JSON that `writ score` prints; its logits are in `out`."""
-        command = [str(self.program), "score", str(self.model), "--profile", profile,
+        command = [str(self.program), "score", str(self.model), "--bringup", "--profile", profile,
                    "--ids", str(ids_file), "--json", "--logits", str(out)]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -90,7 +90,7 @@ class BadData(TestCase):
         circuit = data / "circuits" / "llama.json"
         replace(circuit, '"op": "gate"', '"op": "gating"')
         self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'gating')}: error: "
-                    "'gating' is not an op family [E030]", "nearest: 'gate'")
+                    "'gating' is not an op family [E030]", "note: families: 'attention', 'embedding', 'gate'")
 
     def test_C1_ADuplicateKeyIsRefused(self):
         data = self.data()
@@ -103,8 +103,7 @@ class BadData(TestCase):
         circuit = data / "circuits" / "llama.json"
         replace(circuit, '"required_contracts": { "prefill": "profile"',
                 '"required_contracts": { "prefill": "strict"')
-        self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'token_embd')[:0]}",
-                    "'strict' is not a contract id: an id names a complete semantic profile [E302]")
+        self.refuse(data, "circuits/llama.json:", "'strict' is not a contract id: an id names a complete semantic profile [E302]")
 
     def test_C3_NoMapForAnOpIsRefused(self):
         data = self.data()

@@ -47,7 +47,8 @@ int run(const std::vector<std::string> &words, const std::string &log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// The lines of a build log that tell what went wrong: from the first one with "error" on, a few.
+/// The lines of a build log that tell what went wrong: a few, from the first one on that has
+/// "error:" (a compiler's) or else "rror" (CMake's "CMake Error at").
 std::string excerpt(const std::string &log) {
   std::string text;
   try {
@@ -55,7 +56,9 @@ std::string excerpt(const std::string &log) {
   } catch (const Error &) {
     return "";
   }
-  const size_t error = text.find("rror");
+  size_t error = text.find("error:");
+  if (error == std::string::npos)
+    error = text.find("rror");
   size_t begin = error == std::string::npos ? 0 : text.rfind('\n', error);
   begin = begin == std::string::npos ? 0 : begin;
   size_t end = begin;
