@@ -25,8 +25,10 @@ float oneValue(Values values, Random &random) {
   case Values::tiny:
     if (kind < 4)
       return kind & 1 ? 0.0f : -0.0f;
-    if (kind < 9)
-      return std::ldexp(unit(), -130 - static_cast<int>(random() % 20)); // subnormal
+    if (kind < 9) { // subnormal; drawn one after the other, or compilers would differ
+      const float significand = unit();
+      return std::ldexp(significand, -130 - static_cast<int>(random() % 20));
+    }
     return unit() * 1e-38f;
   case Values::large:
     return kind == 0 ? unit() * 3e38f : kind < 8 ? unit() * 1e5f : unit() * 100.0f;
