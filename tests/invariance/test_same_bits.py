@@ -1,0 +1,191 @@
+"""One model, one contract, the same bits (S1 to S8): every way to compute a history gives one digest.
+
+The golden digests are data (tests/data/golden): what one machine and compiler gave, every other must
+give. Histories hold 640 tokens, so that they cross page edges (16, 32), key tiles (32) and chunks of
+keys (256, 512). The package's code is written by the g++ build's tool and compiled by the compiler of
+this build folder against its runtime, so the clang build checks S8.
+"""
+import itertools
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import SOURCE, TestCase, locked, random_model, real_model  # noqa: E402
+
+BUILD = harness.BUILD
+COMPILER = pathlib.Path(os.environ.get("WRIT_COMPILER_BUILD", SOURCE / "build")) / "bin" / "writ"
+CXX = os.environ.get("WRIT_CXX", "c++")
+RUNNER = BUILD / "bin" / "score_digest"
+GOLDEN = SOURCE / "tests" / "data" / "golden"
+TOKENS = 640
+STORAGE = ("q4_0", "q4_1", "q8_0", "f16", "bf16", "f32")
+PROFILES = ("portable", "f32")
+
+
+def supported(isa):
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    need = {"scalar": [], "avx2": ["avx2", "fma", "f16c"], "avx512": ["avx512f", "avx512_vnni"]}[isa]
+    return all(f" {flag}" in flags for flag in need)
+
+
+def built(model, profile):
+    """The package of a model, its code compiled by this build folder's compiler."""
+    folder = BUILD / "tests" / "invariance"
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = "-".join(str(int(p.stat().st_mtime_ns)) for p in (COMPILER, BUILD / "lib" / "libwrit_runtime.so"))
+    path = folder / f"{model.stem}-{profile}"
+    with locked(path):
+        done = path / "built-from"
+        if done.exists() and done.read_text() == stamp:
+            return path
+        quiet = {"check": True, "capture_output": True}
+        subprocess.run([COMPILER, "compile", model, "--bringup", "--no-build", "--profile", profile,
+                        "-o", path], **quiet)
+        subprocess.run(["cmake", "-S", path, "-B", path / "build", "-DCMAKE_BUILD_TYPE=Release",
+                        f"-DWRIT_ROOT={BUILD}", f"-DCMAKE_CXX_COMPILER={CXX}",
+                        f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={path}/lib"], **quiet)
+        subprocess.run(["cmake", "--build", path / "build"], **quiet)
+        done.write_text(stamp)
+    return path
+
+
+def history(model_name):
+    """Token ids: the demo model reads prose, a random one bytes of a fixed sequence."""
+    if model_name == "smollm2":
+        texts = json.loads((SOURCE / "tests/data/logits/smollm2.json").read_text())["texts"]
+        return texts["prose"]["ids"][:TOKENS]
+    source = random.Random(640)
+    return [3 + source.randrange(256) for _ in range(TOKENS)]
+
+
+class SameBits(TestCase):
+    def digest(self, package, ids, **options):
+        path = self.folder() / "ids"
+        path.write_text(" ".join(map(str, ids)))
+        words = [f"{key}={value}" for key, value in options.items()]
+        result = subprocess.run([RUNNER, package, path, *words], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, f"{words}: {result.stderr}")
+        return result.stdout.strip()
+
+    def same(self, package, ids, golden, combinations):
+        for options in combinations:
+            if not supported(options.get("isa", "scalar")):
+                print(f"skipped: this processor lacks {options['isa']}")
+                continue
+            digest = self.digest(package, ids, **options)
+            if digest != golden:
+                first = self.first_difference(package, ids, options)
+                self.fail(f"{options} gives {digest}, golden is {golden}; {first}")
+
+    def first_difference(self, package, ids, options):
+        """The first row whose logits differ from those of one thread, chunk 32."""
+        a = self.digest(package, ids, digest="rows").split()
+        b = self.digest(package, ids, digest="rows", **options).split()
+        rows = [i for i, (x, y) in enumerate(zip(a, b)) if x != y]
+        return f"row {rows[0]} is the first that differs" if rows else "no row differs from one thread"
+
+    def golden(self, model, key):
+        path = GOLDEN / f"{model}.json"
+        self.assertTrue(path.exists(), f"{path} is missing; --record writes it")
+        return json.loads(path.read_text())[key]
+
+
+class DemoModel(SameBits):
+    def setUp(self):
+        self.model, self.ids = real_model(), history("smollm2")
+
+    def check(self, profile, combinations):
+        self.same(built(self.model, profile), self.ids, self.golden("smollm2", profile), combinations)
+
+    def test_S1_Threads(self):
+        self.check("portable", [{"threads": n} for n in (1, 2, 3, 7)])
+
+    def test_S3_Chunks(self):
+        self.check("portable", [{"threads": 2, "chunk": n} for n in (7, 32, 512, "whole")])
+
+    def test_S4_InstructionSets(self):
+        self.check("portable", [{"threads": 2, "chunk": 64, "isa": isa} for isa in ("avx2", "avx512")])
+
+    def test_S2_S6_S7_BatchRewindAndPages(self):
+        self.check("portable", [{"threads": 2, "chunk": 20, "batch": 3},
+                                {"threads": 2, "chunk": 64, "pages": 16, "shuffle": 5, "rewind": 40}])
+
+    def test_S1_S3_S4_RandomCombinations(self):
+        choose = random.Random(20)
+        everything = list(itertools.product((1, 2, 3, 7), (7, 32, "whole"), ("avx2", "avx512")))
+        self.check("portable", [dict(zip(("threads", "chunk", "isa"), combination))
+                                for combination in choose.sample(everything, 3)])
+
+    def test_S1_S3_S4_TheF32Profile(self):
+        self.check("f32", [{"threads": 2, "chunk": 64, "isa": "avx512"},
+                           {"threads": 3, "chunk": 17, "isa": "avx2"}])
+
+    def test_S1_S3_S4_FullProduct_long(self):
+        for profile in PROFILES:
+            self.check(profile, [dict(zip(("threads", "chunk", "isa"), combination)) for combination in
+                                 itertools.product((1, 2, 3, 7), (1, 7, 32, "whole"),
+                                                   ("scalar", "avx2", "avx512"))])
+
+
+class RandomModels(SameBits):
+    """Every storage type, where the slow ways (one row a step, scalar bodies) are cheap."""
+
+    def check(self, storage, combinations):
+        for profile in PROFILES:
+            package = built(random_model("--type", storage, name=storage), profile)
+            self.same(package, history("random"), self.golden("random", f"{storage}.{profile}"),
+                      combinations)
+
+    def test_NegativeControl_OtherWeightsOrderOrProfileAreSeenToDiffer(self):
+        package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
+        ids, golden = history("random"), self.golden("random", "q4_1.portable")
+        self.assertEqual(self.digest(package, ids), golden)
+        swapped = ids[:-2] + [ids[-1], ids[-2]]
+        self.assertNotEqual(self.digest(package, swapped), golden)
+        other = built(random_model("--type", "q4_1", "--seed", "2", name="q4_1-other"), "portable")
+        self.assertNotEqual(self.digest(other, ids), golden)
+        exact = built(random_model("--type", "q4_1", name="q4_1"), "f32")
+        self.assertNotEqual(self.digest(exact, ids), golden)
+
+    def test_S2_Batches(self):
+        package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
+        ids = history("random")[:300]
+        alone = self.digest(package, ids)
+        for batch, chunk in ((2, 32), (5, 7), (16, 3), (44, 1), (64, 4)):
+            self.assertEqual(self.digest(package, ids, batch=batch, chunk=chunk, threads=2), alone,
+                             f"batch {batch}")
+
+
+def add_storage_tests():
+    axes = [{}, {"threads": 3}, {"chunk": 1}, {"chunk": 7}, {"chunk": "whole"}, {"isa": "scalar"},
+            {"isa": "avx2"}, {"isa": "avx512"}, {"pages": 16, "shuffle": 9}, {"rewind": 100},
+            {"threads": 2, "chunk": 5, "batch": 3}, {"threads": 7, "chunk": 33, "isa": "scalar"}]
+    for storage in STORAGE:
+        setattr(RandomModels, f"test_S1_S2_S3_S4_S6_S7_{storage}",
+                lambda self, storage=storage: self.check(storage, axes))
+
+
+def record():
+    """Writes the golden digests; for a new contract or model only, never to make a test pass."""
+    case = SameBits()
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    digests = {f"{storage}.{profile}": case.digest(
+                   built(random_model("--type", storage, name=storage), profile), history("random"))
+               for storage in STORAGE for profile in PROFILES}
+    (GOLDEN / "random.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
+    digests = {profile: case.digest(built(real_model(), profile), history("smollm2"), threads=2)
+               for profile in PROFILES}
+    (GOLDEN / "smollm2.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
+
+
+add_storage_tests()
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--record"]:
+        record()
+    else:
+        harness.main()
