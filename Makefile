@@ -4,6 +4,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MODEL ?= smollm2
 JOBS ?= $(shell nproc)
+# Clones in different folders share what ccache keeps.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 # What clang++ builds and runs beside g++: everything whose bits a model's answer is made of.
 BITS := kernels runtime conformance invariance tokenizer
 # What runs under ThreadSanitizer: everything that starts a thread.
