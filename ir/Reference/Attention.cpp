@@ -41,6 +41,11 @@ struct Partial {
   std::vector<float> values;
 };
 
+/// K and V of one sequence as binary32 values, [position][kv_head][head_dim].
+struct Planes {
+  std::vector<float> k, v;
+};
+
 struct Attention {
   Attention(const Call &call, Fields &fields);
   Partial range(int64_t row, int64_t head, int64_t begin, int64_t end) const;
@@ -48,9 +53,9 @@ struct Attention {
   void evaluateQuery(int64_t row, int64_t head) const;
 
   float score(int64_t row, int64_t head, int64_t position) const;
-  float stored(const std::vector<std::byte> &plane, int64_t head, int64_t position,
-               int64_t i) const;
-  const KvState::Sequence &sequence(int64_t row) const;
+  std::vector<float> decode(const std::vector<std::byte> &plane) const;
+  float stored(const std::vector<float> &plane, int64_t head, int64_t position, int64_t i) const;
+  const Planes &sequence(int64_t row) const { return planes.at(call.rows.sequence.at(row)); }
   float updated(float value) const { return roundsValues ? roundedToBinary16(value) : value; }
 
   const Call &call;
@@ -64,6 +69,7 @@ struct Attention {
   float scale;
   Matrix query, out;
   KvState *kv;
+  std::vector<Planes> planes; ///< by sequence
 };
 
 Attention::Attention(const Call &call, Fields &fields)
@@ -96,21 +102,28 @@ Attention::Attention(const Call &call, Fields &fields)
   fields.checkAllRead();
   if (heads % kvHeads != 0 || chunk % tile != 0)
     throw ReferenceError("heads are a multiple of KV heads, a chunk is a multiple of a tile");
+  for (const KvState::Sequence &stored : kv->sequences)
+    planes.push_back({decode(stored.k), decode(stored.v)});
 }
 
-const KvState::Sequence &Attention::sequence(int64_t row) const {
-  return kv->sequences.at(call.rows.sequence.at(row));
+/// The values of a plane, once for all queries.
+std::vector<float> Attention::decode(const std::vector<std::byte> &plane) const {
+  const int64_t elements =
+      static_cast<int64_t>(plane.size()) / rowBytes(kv->storage, headDim) * headDim;
+  std::vector<float> values;
+  for (int64_t i = 0; i < elements; ++i)
+    values.push_back(readScalar(kv->storage, plane.data(), i));
+  return values;
 }
 
 /// Element i of a K or V vector; `head` counts query heads, which share a KV head in groups.
-float Attention::stored(const std::vector<std::byte> &plane, int64_t head, int64_t position,
+float Attention::stored(const std::vector<float> &plane, int64_t head, int64_t position,
                         int64_t i) const {
   const int64_t kvHead = head / (heads / kvHeads);
-  const int64_t bytes = rowBytes(kv->storage, headDim);
-  const int64_t offset = (position * kvHeads + kvHead) * bytes;
-  if (offset + bytes > static_cast<int64_t>(plane.size()))
+  const size_t index = static_cast<size_t>((position * kvHeads + kvHead) * headDim + i);
+  if (index >= plane.size())
     throw ReferenceError("position " + std::to_string(position) + " was never stored");
-  return readScalar(kv->storage, plane.data() + offset, i);
+  return plane[index];
 }
 
 float Attention::score(int64_t row, int64_t head, int64_t position) const {

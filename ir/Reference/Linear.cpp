@@ -46,28 +46,30 @@ float blockTerm(BlockTerm form, const Block &block, const ActivationRow &activat
 }
 
 void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm form) {
-  for (int64_t row = 0; row < linear.rows; ++row) {
-    const ActivationRow activation(linear.activation.row(row), linear.k);
-    for (int64_t column = 0; column < linear.n; ++column) {
-      const std::byte *weight = linear.weight.row(column);
+  for (int64_t column = 0; column < linear.n; ++column) {
+    std::vector<Block> weight;
+    for (int64_t b = 0; b < linear.k / blockElements; ++b)
+      weight.push_back(readBlock(linear.weight.storage(), linear.weight.row(column), b));
+    for (int64_t row = 0; row < linear.rows; ++row) {
+      const ActivationRow activation(linear.activation.row(row), linear.k);
       auto scale = [&](int64_t b) { return activation.scale(b); };
-      auto term = [&](int64_t b) {
-        return blockTerm(form, readBlock(linear.weight.storage(), weight, b), activation, b);
-      };
-      const float sum = reduction.products(linear.k / blockElements, scale, term, 1);
-      linear.store(row, column, sum);
+      auto term = [&](int64_t b) { return blockTerm(form, weight[b], activation, b); };
+      linear.store(row, column, reduction.products(linear.k / blockElements, scale, term, 1));
     }
   }
 }
 
 void evaluateElements(const Linear &linear, const Reduction &reduction, const Decoder &decoder) {
-  for (int64_t row = 0; row < linear.rows; ++row)
-    for (int64_t column = 0; column < linear.n; ++column) {
-      const std::byte *weight = linear.weight.row(column);
+  for (int64_t column = 0; column < linear.n; ++column) {
+    std::vector<float> weight;
+    for (int64_t i = 0; i < linear.k; ++i)
+      weight.push_back(decoder.element(linear.weight.row(column), i));
+    for (int64_t row = 0; row < linear.rows; ++row) {
       auto x = [&](int64_t i) { return linear.activation.get(row, i); };
-      auto w = [&](int64_t i) { return decoder.element(weight, i); };
+      auto w = [&](int64_t i) { return weight[i]; };
       linear.store(row, column, reduction.products(linear.k, x, w, reduction.unitElements()));
     }
+  }
 }
 
 } // namespace

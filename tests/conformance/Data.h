@@ -1,0 +1,73 @@
+//===- Data.h - the data files, random and adversarial values -------------===//
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace writ::test {
+
+/// The folders contracts/ and kernel_maps/ of the source tree, read once.
+struct Data {
+  nlohmann::json vocabulary, functions;
+  std::map<std::string, nlohmann::json> contracts;  ///< by id
+  std::map<std::string, nlohmann::json> profiles;   ///< by id
+  std::map<std::string, nlohmann::json> kernelMaps; ///< by id
+  static const Data &get();
+};
+
+/// Bytes aligned to 64, with a guard behind them that nothing may touch.
+class Buffer {
+public:
+  explicit Buffer(size_t bytes = 0);
+  std::span<std::byte> bytes() { return {base(), size}; }
+  std::span<const std::byte> bytes() const { return {const_cast<Buffer *>(this)->base(), size}; }
+  std::byte *base();
+  void poison();
+  bool guardIsIntact() const;
+
+private:
+  size_t size;
+  std::vector<std::byte> memory;
+};
+
+/// What values an input is filled with.
+enum class Fill {
+  plain,      ///< magnitudes of a trained model
+  cancelling, ///< neighbours that nearly cancel
+  spread,     ///< magnitudes over many powers of two
+  equal,      ///< one value
+  tiny,       ///< subnormals and values near them
+  special     ///< NaN, infinities, -0, the largest and least values among others
+};
+const char *nameOf(Fill fill);
+
+/// A small generator of its own, so that inputs are the same everywhere.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t bits();
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(bits() % static_cast<uint64_t>(bound));
+  }
+  double uniform(double low, double high);
+  float value(Fill fill, int64_t index);
+
+private:
+  uint64_t state;
+  float last = 0;
+};
+
+/// Fills a tensor of `storage` whose rows have `columns` elements.
+void fill(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
+          Random &random);
+
+float floatAt(std::span<const std::byte> bytes, int64_t index);
+/// Equal bits, or both NaN.
+bool sameFloat(float a, float b);
+
+} // namespace writ::test

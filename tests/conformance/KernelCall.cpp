@@ -1,0 +1,260 @@
+//===- KernelCall.cpp - a problem as one kernel sees it -------------------===//
+#include "tests/conformance/KernelCall.h"
+
+#include "compiler/Emit/PackWeights.h"
+#include "ir/Reference/Storage.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace writ::test {
+namespace {
+
+constexpr int64_t kPageTokens = 16, kLayers = 3, kLayer = 1;
+constexpr std::byte kKvPoison{0xfe}; // a NaN of binary16, twice
+
+std::string at(const std::string &operand, int64_t row, int64_t column, double found,
+               double expected) {
+  char text[160];
+  std::snprintf(text, sizeof(text), "%s[%lld][%lld] is %a, the reference has %a", operand.c_str(),
+                static_cast<long long>(row), static_cast<long long>(column), found, expected);
+  return text;
+}
+
+/// The first difference of two tensors of one storage; padding of activation rows is nobody's.
+std::string compare(const std::string &name, const reference::Operand &expected,
+                    std::span<const std::byte> found) {
+  const int64_t columns = expected.shape.back();
+  const int64_t stride = reference::rowBytes(expected.storage, columns);
+  const int64_t rows = static_cast<int64_t>(expected.bytes.size()) / stride;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::byte *a = expected.bytes.data() + row * stride;
+    auto *b = const_cast<std::byte *>(found.data()) + row * stride;
+    if (expected.storage == "i8_b32_sf32") {
+      const reference::ActivationRow x(a, columns), y(b, columns);
+      for (int64_t i = 0; i < columns; ++i)
+        if (x.code(i) != y.code(i))
+          return at(name + " code", row, i, y.code(i), x.code(i));
+      for (int64_t block = 0; block < columns / 32; ++block) {
+        if (!sameFloat(x.scale(block), y.scale(block)))
+          return at(name + " scale", row, block, y.scale(block), x.scale(block));
+        if (x.sum(block) != y.sum(block))
+          return at(name + " sum", row, block, y.sum(block), x.sum(block));
+      }
+    } else if (expected.storage == "f32") {
+      for (int64_t i = 0; i < columns; ++i)
+        if (!sameFloat(floatAt({a, size_t(stride)}, i), floatAt({b, size_t(stride)}, i)))
+          return at(name, row, i, floatAt({b, size_t(stride)}, i), floatAt({a, size_t(stride)}, i));
+    } else if (std::memcmp(a, b, static_cast<size_t>(stride)) != 0) {
+      return name + " differs in row " + std::to_string(row);
+    }
+  }
+  return "";
+}
+
+} // namespace
+
+KernelCall::KernelCall(Problem &problem, const nlohmann::json &map, uint64_t seed)
+    : problem(problem) {
+  makeOperands(map);
+  if (problem.call.kv)
+    makePages(seed);
+  makeSampleParameters();
+  makeSlots(map);
+}
+
+void KernelCall::makeOperands(const nlohmann::json &map) {
+  for (const auto &[name, operand] : problem.call.operands) {
+    const std::string layout = map["operands"][name].value("layout", "plain");
+    if (layout == "plain") {
+      Buffer &copy = operands[name] = Buffer(operand.bytes.size());
+      std::copy(operand.bytes.begin(), operand.bytes.end(), copy.base());
+      continue;
+    }
+    const int64_t k = operand.shape.back(), n = operand.shape.size() > 1 ? operand.shape[0] : 1;
+    const int64_t bytes = packedBytes(layout, operand.storage, n, k);
+    if (bytes < 0)
+      throw std::runtime_error("layout '" + layout + "' does not take '" + operand.storage + "'");
+    Buffer &packed = operands[name] = Buffer(static_cast<size_t>(bytes));
+    packed.poison(); // the padding is written, too
+    if (!packWeight(layout, operand.storage, n, k, operand.bytes.data(), packed.base()))
+      throw std::runtime_error("weight '" + name + "' cannot be packed");
+  }
+}
+
+/// Three layers of which the middle one is used; pages in no order, and more of them than are
+/// needed: what belongs to no position of the layer is NaN, as in pages that were used before.
+void KernelCall::makePages(uint64_t seed) {
+  const reference::KvState &kv = problem.kv;
+  const reference::Rows &rows = problem.call.rows;
+  const int64_t last = *std::max_element(rows.position.begin(), rows.position.end());
+  const int64_t sequences = 1 + *std::max_element(rows.sequence.begin(), rows.sequence.end());
+  view.block_size = kPageTokens;
+  view.table_stride = last / kPageTokens + 3;
+  view.physical_blocks = sequences * view.table_stride + 5;
+  view.token_stride = kv.kvHeads * reference::rowBytes(kv.storage, kv.headDim);
+  view.page_stride = kPageTokens * view.token_stride;
+  view.layer_stride = view.physical_blocks * view.page_stride;
+  const auto planeBytes = static_cast<size_t>(kLayers * view.layer_stride);
+  planes = Buffer(2 * planeBytes);
+  view.k_plane = planes.base();
+  view.v_plane = planes.base() + planeBytes;
+
+  std::vector<int32_t> pages(static_cast<size_t>(view.physical_blocks));
+  for (size_t i = 0; i < pages.size(); ++i)
+    pages[i] = static_cast<int32_t>(i);
+  Random random(seed);
+  for (size_t i = pages.size() - 1; i > 0; --i)
+    std::swap(pages[i], pages[static_cast<size_t>(random.below(static_cast<int64_t>(i + 1)))]);
+  pages.resize(static_cast<size_t>(sequences * view.table_stride));
+  blockTable = pages;
+  view.block_table = blockTable.data();
+}
+
+std::byte *KernelCall::pageAddress(bool isK, int64_t sequence, int64_t position) {
+  const int32_t page =
+      blockTable[static_cast<size_t>(sequence * view.table_stride + position / kPageTokens)];
+  return static_cast<std::byte *>(isK ? view.k_plane : view.v_plane) + kLayer * view.layer_stride +
+         page * view.page_stride + position % kPageTokens * view.token_stride;
+}
+
+void KernelCall::copyToPages() {
+  std::fill_n(planes.base(), planes.bytes().size(), kKvPoison);
+  if (problem.family() == "kv_store")
+    return; // the kernel is the one who writes
+  for (size_t sequence = 0; sequence < problem.kv.sequences.size(); ++sequence)
+    for (const bool isK : {true, false}) {
+      const auto &plane = isK ? problem.kv.sequences[sequence].k : problem.kv.sequences[sequence].v;
+      for (int64_t p = 0; p * view.token_stride < static_cast<int64_t>(plane.size()); ++p)
+        std::copy_n(plane.data() + p * view.token_stride, view.token_stride,
+                    pageAddress(isK, static_cast<int64_t>(sequence), p));
+    }
+}
+
+void KernelCall::makeSampleParameters() {
+  for (const reference::SampleRequest &request : problem.call.samples)
+    parameters.push_back({request.temperature, request.topP, request.minP, request.repeatPenalty,
+                          request.topK, request.seed, request.stream, request.position,
+                          request.recent.data(), static_cast<int64_t>(request.recent.size())});
+  if (!parameters.empty())
+    scratch = Buffer(static_cast<size_t>(problem.call.dimensions.at("rows") *
+                                         problem.call.dimensions.at("vocabulary") * 16));
+}
+
+uint64_t KernelCall::slotOf(const nlohmann::json &argument) {
+  const std::string bind = argument["bind"], type = argument["type"];
+  const std::string kind = bind.substr(0, bind.find_first_of(":."));
+  const std::string name = bind.substr(kind.size() + 1);
+  const reference::Call &call = problem.call;
+  auto pointer = [](const void *p) { return reinterpret_cast<uint64_t>(p); };
+  if (kind == "operand" || (kind == "host" && operands.contains(name)))
+    return operands.contains(name) ? pointer(operands.at(name).base()) : 0;
+  if (kind == "dim" || (kind == "host" && call.dimensions.contains(name)))
+    return static_cast<uint64_t>(call.dimensions.at(name));
+  if (kind == "attr" && type == "f32")
+    return std::bit_cast<uint32_t>(static_cast<float>(call.numbers.at(name)));
+  if (bind == "rows.token" || bind == "host:token")
+    return pointer(call.rows.token.data());
+  if (bind == "rows.position")
+    return pointer(call.rows.position.data());
+  if (bind == "rows.sequence")
+    return pointer(call.rows.sequence.data());
+  if (bind == "rows.output_row")
+    return pointer(call.rows.outputRow.data());
+  if (bind == "kv.view")
+    return pointer(&view);
+  if (bind == "kv.layer")
+    return kLayer;
+  if (bind == "host:parameters")
+    return pointer(parameters.data());
+  if (bind == "host:scratch")
+    return pointer(scratch.base());
+  throw std::runtime_error("the tests know no binding '" + bind + "' of type '" + type + "'");
+}
+
+void KernelCall::makeSlots(const nlohmann::json &map) {
+  std::map<std::string, int64_t> integers;
+  for (const nlohmann::json &argument : map["arguments"]) {
+    slots.push_back(slotOf(argument));
+    if (argument["type"] == "i64")
+      integers[argument["name"]] = static_cast<int64_t>(slots.back());
+  }
+  int64_t extent = 1;
+  for (const std::string name : map["threading"]["extent"])
+    extent *= integers.at(name);
+  const int64_t grain = map["threading"]["grain"];
+  unitCount = (extent + grain - 1) / grain;
+}
+
+void KernelCall::poison() {
+  for (const std::string &output : problem.outputs())
+    operands.at(output).poison();
+  if (problem.call.kv)
+    copyToPages();
+}
+
+void KernelCall::run(writ_body body, const std::vector<std::pair<int64_t, int64_t>> &ranges) const {
+  for (const auto &[begin, end] : ranges)
+    body(slots.data(), begin, end);
+}
+
+/// Every byte of both planes: what the reference stored, and nothing else touched.
+std::string KernelCall::kvDifference() const {
+  KernelCall &self = const_cast<KernelCall &>(*this);
+  std::vector<std::byte> expected(planes.bytes().size(), kKvPoison);
+  const reference::Rows &rows = problem.call.rows;
+  for (size_t row = 0; row < rows.position.size(); ++row)
+    for (const bool isK : {true, false}) {
+      const auto &sequence = problem.kv.sequences[static_cast<size_t>(rows.sequence[row])];
+      const std::byte *page = self.pageAddress(isK, rows.sequence[row], rows.position[row]);
+      std::copy_n((isK ? sequence.k : sequence.v).data() + rows.position[row] * view.token_stride,
+                  view.token_stride, expected.data() + (page - planes.bytes().data()));
+    }
+  for (size_t i = 0; i < expected.size(); i += 2) {
+    if (std::memcmp(expected.data() + i, planes.bytes().data() + i, 2) == 0)
+      continue;
+    const float a = reference::readScalar("f16", expected.data() + i, 0);
+    const float b = reference::readScalar("f16", planes.bytes().data() + i, 0);
+    if (!sameFloat(a, b))
+      return at("kv", static_cast<int64_t>(i), 0, b, a);
+  }
+  return "";
+}
+
+std::string KernelCall::difference() const {
+  for (const auto &[name, buffer] : operands)
+    if (!buffer.guardIsIntact())
+      return "operand '" + name + "' was written beyond its end";
+  if (!planes.guardIsIntact() || !scratch.guardIsIntact())
+    return "the KV planes or the scratch were written beyond their end";
+  for (const std::string &output : problem.outputs())
+    if (std::string found =
+            compare(output, problem.call.operands.at(output), operands.at(output).bytes());
+        !found.empty())
+      return found;
+  return problem.family() == "kv_store" ? kvDifference() : "";
+}
+
+bool machineHas(const std::string &isa) {
+  if (isa == "scalar")
+    return true;
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == "avx2")
+    return avx2;
+  return isa == "avx512" && avx2 && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+}
+
+writ_isa isaOf(const std::string &isa) {
+  if (isa == "scalar")
+    return WRIT_ISA_SCALAR;
+  if (isa == "avx2")
+    return WRIT_ISA_AVX2;
+  if (isa == "avx512")
+    return WRIT_ISA_AVX512;
+  throw std::runtime_error("no instruction set '" + isa + "'");
+}
+
+} // namespace writ::test

@@ -1,0 +1,56 @@
+//===- KernelCall.h - a problem as one kernel sees it ---------------------===//
+//
+// Weights packed, KV in pages, and the argument block built from the kernel map's `arguments`, slot
+// by slot, without knowing the kernel.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "tests/conformance/Problem.h"
+#include "writ/kernel_abi.h"
+#include "writ/model_abi.h"
+
+namespace writ::test {
+
+class KernelCall {
+public:
+  /// `problem` and `map` outlive the call. Outputs are the kernel's own.
+  KernelCall(Problem &problem, const nlohmann::json &map, uint64_t seed);
+  KernelCall(const KernelCall &) = delete;
+
+  /// Units of the map's extent and grain.
+  int64_t units() const { return unitCount; }
+  /// Poisons every output and the KV pages' free places.
+  void poison();
+  /// Runs the units in these ranges, in order.
+  void run(writ_body body, const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
+  /// What differs from the outputs of the reference, or "". Call problem.evaluate() first.
+  std::string difference() const;
+
+private:
+  void makeOperands(const nlohmann::json &map);
+  void makePages(uint64_t seed);
+  void copyToPages();
+  void makeSampleParameters();
+  void makeSlots(const nlohmann::json &map);
+  uint64_t slotOf(const nlohmann::json &argument);
+  std::byte *pageAddress(bool isK, int64_t sequence, int64_t position);
+  std::string kvDifference() const;
+
+  Problem &problem;
+  std::map<std::string, Buffer> operands; ///< packed weights, copies of inputs, outputs
+  std::vector<uint64_t> slots;
+  int64_t unitCount = 0;
+
+  writ_kv_view view{};
+  Buffer planes;
+  std::vector<int32_t> blockTable;
+  Buffer scratch;
+  std::vector<writ_sample_parameters> parameters;
+};
+
+/// Whether this machine runs bodies of an instruction set ("scalar", "avx2", "avx512").
+bool machineHas(const std::string &isa);
+writ_isa isaOf(const std::string &isa);
+
+} // namespace writ::test

@@ -1,0 +1,54 @@
+//===- Mpfr.h - numbers of 320 bits ---------------------------------------===//
+//
+// The independent oracle: real arithmetic to far more digits than any bound needs.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <mpfr.h>
+#include <utility>
+
+namespace writ::test {
+
+class Real {
+public:
+  Real(double value = 0) {
+    mpfr_init2(x, 320);
+    mpfr_set_d(x, value, MPFR_RNDN);
+  }
+  Real(const Real &other) : Real() { mpfr_set(x, other.x, MPFR_RNDN); }
+  Real &operator=(const Real &other) {
+    mpfr_set(x, other.x, MPFR_RNDN);
+    return *this;
+  }
+  ~Real() { mpfr_clear(x); }
+
+  double toDouble() const { return mpfr_get_d(x, MPFR_RNDN); }
+
+  friend Real operator+(const Real &a, const Real &b) { return apply(mpfr_add, a, b); }
+  friend Real operator-(const Real &a, const Real &b) { return apply(mpfr_sub, a, b); }
+  friend Real operator*(const Real &a, const Real &b) { return apply(mpfr_mul, a, b); }
+  friend Real operator/(const Real &a, const Real &b) { return apply(mpfr_div, a, b); }
+  Real &operator+=(const Real &other) { return *this = *this + other; }
+  Real operator-() const { return Real(0.0) - *this; }
+  friend bool operator<(const Real &a, const Real &b) { return mpfr_less_p(a.x, b.x); }
+
+  friend Real sqrt(const Real &a) { return apply(mpfr_sqrt, a); }
+  friend Real exp(const Real &a) { return apply(mpfr_exp, a); }
+  friend Real log(const Real &a) { return apply(mpfr_log, a); }
+  friend Real sin(const Real &a) { return apply(mpfr_sin, a); }
+  friend Real cos(const Real &a) { return apply(mpfr_cos, a); }
+  friend Real abs(const Real &a) { return a < Real(0.0) ? -a : a; }
+
+private:
+  template <typename Function, typename... Args>
+  static Real apply(Function function, const Args &...args) {
+    Real result;
+    function(result.x, args.x..., MPFR_RNDN);
+    return result;
+  }
+  mpfr_t x;
+};
+
+} // namespace writ::test

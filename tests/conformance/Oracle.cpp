@@ -1,0 +1,366 @@
+//===- Oracle.cpp - exact arithmetic against the declared bounds ----------===//
+//
+// One function for each family computes the real-number result of the op, and the variables of its
+// bound, from the problem's inputs alone.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/conformance/Oracle.h"
+
+#include "ir/Reference/Storage.h"
+#include "tests/conformance/Bound.h"
+#include "tests/conformance/Mpfr.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace writ::test {
+namespace {
+
+using Variables = std::map<std::string, double>;
+
+class Oracle {
+public:
+  explicit Oracle(Problem &problem)
+      : problem(problem), declared(Data::get().contracts.at(problem.contract["id"])) {}
+
+  double worst() {
+    const std::string family = problem.family();
+    if (family == "embedding")
+      embedding();
+    else if (family == "rms_norm")
+      rmsNorm();
+    else if (family == "quantize_activation")
+      quantize();
+    else if (family == "linear")
+      linear();
+    else if (family == "rope_table")
+      ropeTable();
+    else if (family == "rope")
+      rope();
+    else if (family == "kv_store")
+      kvStore();
+    else if (family == "attention")
+      attention();
+    else if (family == "gate")
+      gate();
+    else if (family == "residual")
+      residual();
+    else if (family == "log_probability")
+      logProbability();
+    else
+      throw std::runtime_error("no oracle for '" + family + "'");
+    return worstRatio;
+  }
+
+private:
+  int64_t d(const char *name) const { return problem.call.dimensions.at(name); }
+
+  /// Compares one element with its exact value.
+  void judge(double computed, const Real &exact, const Variables &variables) {
+    const double error = abs(Real(computed) - exact).toDouble();
+    const double bound = evaluateBound(declared, variables);
+    const bool within = error <= bound; // false for a NaN
+    const double ratio = error == 0                ? 0
+                         : !within && !(bound > 0) ? std::numeric_limits<double>::infinity()
+                                                   : error / bound;
+    worstRatio = std::max(worstRatio, std::isnan(computed) || std::isnan(ratio)
+                                          ? std::numeric_limits<double>::infinity()
+                                          : ratio);
+  }
+
+  /// Element of a weight as a real number, and |d * code| + |m|.
+  std::pair<Real, double> weightElement(int64_t row, int64_t column) const {
+    const reference::Operand &weight = problem.call.operands.at("weight");
+    const std::byte *bytes =
+        weight.bytes.data() + row * reference::rowBytes(weight.storage, weight.shape.back());
+    if (!weight.storage.starts_with("q")) {
+      const double value = reference::readScalar(weight.storage, bytes, column);
+      return {Real(value), std::fabs(value)};
+    }
+    const reference::Block block = reference::readBlock(weight.storage, bytes, column / 32);
+    const double code = block.code[column % 32];
+    return {Real(block.scale) * Real(code) + Real(block.minimum),
+            std::fabs(block.scale * code) + std::fabs(double(block.minimum))};
+  }
+
+  void embedding();
+  void rmsNorm();
+  void quantize();
+  void linear();
+  void linearBlocks(int64_t row, int64_t column, Real &sum, double &magnitude);
+  void ropeTable();
+  void rope();
+  void kvStore();
+  void attention();
+  void attentionQuery(int64_t row, int64_t head);
+  void gate();
+  void residual();
+  void logProbability();
+
+  Problem &problem;
+  const nlohmann::json &declared; ///< the contract as registered, whatever the problem's copy says
+  double worstRatio = 0;
+};
+
+void Oracle::embedding() {
+  std::span<float> out = problem.floats("out");
+  for (int64_t row = 0; row < d("rows"); ++row)
+    for (int64_t i = 0; i < d("n"); ++i) {
+      const Real exact = weightElement(problem.call.rows.token[row], i).first;
+      Variables variables;
+      if (declared["bound"]["variables"].contains("abs_exact"))
+        variables["abs_exact"] = std::fabs(exact.toDouble());
+      judge(out[row * d("n") + i], exact, variables);
+    }
+}
+
+void Oracle::rmsNorm() {
+  const int64_t n = d("n");
+  std::span<float> x = problem.floats("input"), w = problem.floats("weight");
+  std::span<float> out = problem.floats("out");
+  for (int64_t row = 0; row < d("rows"); ++row) {
+    Real sum;
+    for (int64_t i = 0; i < n; ++i)
+      sum += Real(x[row * n + i]) * Real(x[row * n + i]);
+    const Real root = sqrt(sum / Real(double(n)) + Real(problem.call.numbers.at("epsilon")));
+    for (int64_t i = 0; i < n; ++i) {
+      const Real exact = Real(x[row * n + i]) * Real(w[i]) / root;
+      judge(out[row * n + i], exact,
+            {{"n", double(n)},
+             {"abs_exact", std::fabs(exact.toDouble())},
+             {"abs_weight", std::fabs(w[i])}});
+    }
+  }
+}
+
+void Oracle::quantize() {
+  const int64_t k = d("k");
+  std::span<float> x = problem.floats("input");
+  for (int64_t row = 0; row < d("rows"); ++row) {
+    const reference::ActivationRow codes(
+        problem.buffers.at("out").base() + row * reference::rowBytes("i8_b32_sf32", k), k);
+    for (int64_t i = 0; i < k; ++i) {
+      double magnitude = 0;
+      for (int64_t j = i / 32 * 32; j < i / 32 * 32 + 32; ++j)
+        magnitude = std::max(magnitude, std::fabs(double(x[row * k + j])));
+      const double scale = codes.scale(i / 32);
+      judge(scale * codes.code(i), Real(x[row * k + i]), // exact: 24 bits times 8 bits
+            {{"scale", scale}, {"dropped", magnitude < 0x1p-120 ? magnitude : 0}});
+    }
+  }
+}
+
+void Oracle::linearBlocks(int64_t row, int64_t column, Real &sum, double &magnitude) {
+  const int64_t k = d("k");
+  const reference::Operand &weight = problem.call.operands.at("weight");
+  const std::byte *bytes = weight.bytes.data() + column * reference::rowBytes(weight.storage, k);
+  const reference::ActivationRow activation(
+      problem.buffers.at("activation").base() + row * reference::rowBytes("i8_b32_sf32", k), k);
+  for (int64_t b = 0; b < k / 32; ++b) {
+    const reference::Block block = reference::readBlock(weight.storage, bytes, b);
+    double dot = 0, codes = 0;
+    for (int64_t j = 0; j < 32; ++j) {
+      dot += block.code[j] * double(activation.code(b * 32 + j));
+      codes += activation.code(b * 32 + j);
+    }
+    const Real term = Real(block.scale) * Real(dot), minimum = Real(block.minimum) * Real(codes);
+    sum += Real(activation.scale(b)) * (term + minimum);
+    magnitude += std::fabs(activation.scale(b)) *
+                 (std::fabs(term.toDouble()) + std::fabs(minimum.toDouble()));
+  }
+}
+
+void Oracle::linear() {
+  const int64_t k = d("k"), n = d("n");
+  const bool blocks = declared["product"] == "i32_exact_dot";
+  std::span<float> out = problem.floats("out");
+  for (int64_t row = 0; row < d("rows"); ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      Real sum;
+      double magnitude = 0;
+      if (blocks)
+        linearBlocks(row, column, sum, magnitude);
+      else
+        for (int64_t i = 0; i < k; ++i) {
+          const double x = problem.floats("activation")[row * k + i];
+          const auto [w, size] = weightElement(column, i);
+          sum += Real(x) * w;
+          magnitude += std::fabs(x) * size;
+        }
+      if (problem.buffers.contains("bias")) {
+        sum += Real(problem.floats("bias")[column]);
+        magnitude += std::fabs(problem.floats("bias")[column]);
+      }
+      Variables variables{{"blocks", std::ceil(double(k) / 32)}, {"sum_abs", magnitude}};
+      if (!blocks)
+        variables["k"] = double(k);
+      judge(out[row * n + column], sum, variables);
+    }
+}
+
+void Oracle::ropeTable() {
+  const int64_t pairs = d("rope_dims") / 2;
+  std::span<float> out = problem.floats("out");
+  for (int64_t row = 0; row < d("rows"); ++row)
+    for (int64_t i = 0; i < pairs; ++i) {
+      const double frequency = reference::readF64(problem.buffers.at("frequencies").base(), i);
+      const Real angle = Real(double(problem.call.rows.position[row])) * Real(frequency);
+      const Variables variables{{"abs_angle", std::fabs(angle.toDouble())}};
+      judge(out[row * 2 * pairs + i], cos(angle), variables);
+      judge(out[row * 2 * pairs + pairs + i], sin(angle), variables);
+    }
+}
+
+void Oracle::rope() {
+  const int64_t dim = d("head_dim"), pairs = d("rope_dims") / 2, width = d("heads") * dim;
+  const bool interleaved = declared["pairing"] == "interleaved";
+  std::span<float> x = problem.floats("input"), out = problem.floats("out");
+  std::span<float> table = problem.floats("table");
+  for (int64_t row = 0; row < d("rows"); ++row)
+    for (int64_t head = 0; head < d("heads"); ++head)
+      for (int64_t i = 0; i < pairs; ++i) {
+        const int64_t base = row * width + head * dim;
+        const int64_t first = base + (interleaved ? 2 * i : i);
+        const int64_t second = base + (interleaved ? 2 * i + 1 : pairs + i);
+        const double c = table[row * 2 * pairs + i], s = table[row * 2 * pairs + pairs + i];
+        auto check = [&](int64_t at, double with0, double with1, bool subtracts) {
+          const Real a = Real(x[first]) * Real(with0), b = Real(x[second]) * Real(with1);
+          judge(out[at], subtracts ? a - b : a + b,
+                {{"abs_first", std::fabs(a.toDouble())}, {"abs_second", std::fabs(b.toDouble())}});
+        };
+        check(first, c, s, true);
+        check(second, s, c, false);
+      }
+}
+
+void Oracle::kvStore() {
+  const int64_t width = d("kv_heads") * d("head_dim");
+  for (int64_t row = 0; row < d("rows"); ++row) {
+    const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
+    for (int64_t i = 0; i < width; ++i) {
+      const int64_t at = problem.call.rows.position[row] * width + i;
+      for (const bool isK : {true, false}) {
+        const double x = problem.floats(isK ? "k" : "v")[row * width + i];
+        judge(reference::readScalar("f16", (isK ? sequence.k : sequence.v).data(), at), Real(x),
+              {{"abs_exact", std::fabs(x)}});
+      }
+    }
+  }
+}
+
+void Oracle::attentionQuery(int64_t row, int64_t head) {
+  const int64_t dim = d("head_dim"), kvHeads = d("kv_heads");
+  const int64_t keys = problem.call.rows.position[row] + 1;
+  const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
+  const double scale = problem.call.numbers.at("scale");
+  std::span<float> q = problem.floats("q"), out = problem.floats("out");
+  auto stored = [&](const std::vector<std::byte> &plane, int64_t key, int64_t i) {
+    const int64_t kvHead = head / (d("heads") / kvHeads);
+    return double(reference::readScalar("f16", plane.data(), (key * kvHeads + kvHead) * dim + i));
+  };
+  std::vector<Real> scores;
+  double largestDot = 0;
+  for (int64_t key = 0; key < keys; ++key) {
+    Real dot;
+    double magnitude = 0;
+    for (int64_t i = 0; i < dim; ++i) {
+      const double query = q[(row * d("heads") + head) * dim + i];
+      dot += Real(query) * Real(stored(sequence.k, key, i));
+      magnitude += std::fabs(query * stored(sequence.k, key, i));
+    }
+    scores.push_back(dot * Real(scale));
+    largestDot = std::max(largestDot, magnitude);
+  }
+  const Real largest = *std::max_element(scores.begin(), scores.end());
+  const Real least = *std::min_element(scores.begin(), scores.end());
+  Real sum;
+  std::vector<Real> weights;
+  for (const Real &score : scores) {
+    weights.push_back(exp(score - largest));
+    sum += weights.back();
+  }
+  const double lanes = std::ceil(double(dim) / 16) + 5;
+  const double gamma = lanes * kUnitRoundoff / (1 - lanes * kUnitRoundoff);
+  for (int64_t i = 0; i < dim; ++i) {
+    Real value;
+    double magnitude = 0, largestValue = 0;
+    for (int64_t key = 0; key < keys; ++key) {
+      const double v = stored(sequence.v, key, i);
+      value += weights[key] * Real(v);
+      magnitude += (weights[key] / sum).toDouble() * std::fabs(v);
+      largestValue = std::max(largestValue, std::fabs(v));
+    }
+    judge(out[(row * d("heads") + head) * dim + i], value / sum,
+          {{"keys", double(keys)},
+           {"chunks", std::ceil(double(keys) / 256)},
+           {"score_error", gamma * scale * largestDot},
+           {"spread", (largest - least).toDouble()},
+           {"exponential_error", relativeErrorOf(Data::get().functions, declared["exponential"])},
+           {"weighted_abs", magnitude},
+           {"max_abs_value", largestValue}});
+  }
+}
+
+void Oracle::attention() {
+  for (int64_t row = 0; row < d("rows"); ++row)
+    for (int64_t head = 0; head < d("heads"); ++head)
+      attentionQuery(row, head);
+}
+
+void Oracle::gate() {
+  std::span<float> gate = problem.floats("gate"), up = problem.floats("up");
+  std::span<float> out = problem.floats("out");
+  const double error = relativeErrorOf(Data::get().functions, "exp_f32_v0");
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Real x(gate[i]);
+    const Real exact = x / (Real(1.0) + exp(-x)) * Real(up[i]);
+    judge(out[i], exact,
+          {{"exponential_error", error},
+           {"abs_exact", std::fabs(exact.toDouble())},
+           {"abs_up", std::fabs(up[i])}});
+  }
+}
+
+void Oracle::residual() {
+  std::span<float> a = problem.floats("a"), b = problem.floats("b"), out = problem.floats("out");
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Real exact = Real(a[i]) + Real(b[i]);
+    judge(out[i], exact, {{"abs_exact", std::fabs(exact.toDouble())}});
+  }
+}
+
+void Oracle::logProbability() {
+  const int64_t vocabulary = d("vocabulary");
+  for (int64_t row = 0; row < d("rows"); ++row) {
+    std::span<float> logits = problem.floats("logits").subspan(row * vocabulary, vocabulary);
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    Real sum;
+    for (float logit : logits)
+      sum += exp(Real(logit) - Real(largest));
+    const Real difference = Real(logits[problem.call.rows.token[row]]) - Real(largest);
+    const Real exact = difference - log(sum);
+    judge(problem.floats("out")[row], exact,
+          {{"vocabulary", double(vocabulary)},
+           {"abs_difference", std::fabs(difference.toDouble())},
+           {"exponential_error", relativeErrorOf(Data::get().functions, declared["exponential"])},
+           {"logarithm_error", relativeErrorOf(Data::get().functions, declared["logarithm"])},
+           {"abs_log_sum", std::fabs(log(sum).toDouble())},
+           {"abs_exact", std::fabs(exact.toDouble())}});
+  }
+}
+
+} // namespace
+
+double relativeErrorOf(const nlohmann::json &functions, const std::string &name) {
+  for (const nlohmann::json &function : functions.at("functions"))
+    if (function.at("name") == name) // an ulp is at most 2^-23 of the value
+      return (function["max_ulp"].is_number() ? function["max_ulp"].get<double>() : 2) * 0x1p-23;
+  throw std::runtime_error("no function '" + name + "'");
+}
+
+double worstErrorOverBound(Problem &problem) {
+  return Oracle(problem).worst();
+}
+
+} // namespace writ::test

@@ -1,0 +1,207 @@
+//===- Problem.cpp - one op with its contract, inputs and outputs ---------===//
+#include "tests/conformance/Problem.h"
+
+#include "ir/Reference/Storage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace writ::test {
+namespace {
+
+constexpr int32_t kSequences = 3;
+constexpr int64_t kUnselectedRows = 3; ///< rows of select_rows' input that are not taken
+
+int64_t rowsOf(const std::vector<int64_t> &shape) {
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i)
+    rows *= shape[i];
+  return rows;
+}
+
+void makeRows(Problem &problem, const ProblemOptions &options, Random &random) {
+  constexpr int32_t somePositions[] = {0, 1, 31, 32, 33, 600, 4095, 1 << 20};
+  reference::Rows &rows = problem.call.rows;
+  const int64_t count = problem.call.dimensions.at("rows");
+  for (int64_t row = 0; row < count; ++row) {
+    const int64_t vocabulary = problem.call.dimensions.contains("vocabulary")
+                                   ? problem.call.dimensions.at("vocabulary")
+                                   : 1;
+    rows.token.push_back(static_cast<int32_t>(random.below(vocabulary)));
+    rows.position.push_back(options.positions.empty()
+                                ? somePositions[random.below(8)]
+                                : options.positions[row % options.positions.size()]);
+    rows.sequence.push_back(static_cast<int32_t>(row % kSequences));
+    rows.outputRow.push_back(static_cast<int32_t>(row + (row > count / 2 ? kUnselectedRows : 1)));
+  }
+}
+
+/// The angles of real positions, so that c^2 + s^2 = 1; special values among them by `fill`.
+void fillTable(Problem &problem, const ProblemOptions &options, Random &random) {
+  std::span<float> table = problem.floats("table");
+  const int64_t dims = problem.call.dimensions.at("rope_dims"), pairs = dims / 2;
+  if (options.fill == Fill::special)
+    return; // as every other operand
+  for (size_t row = 0; row < table.size() / dims; ++row)
+    for (int64_t i = 0; i < pairs; ++i) {
+      const double angle = random.uniform(-100, 100);
+      table[row * dims + i] = static_cast<float>(std::cos(angle));
+      table[row * dims + pairs + i] = static_cast<float>(std::sin(angle));
+    }
+}
+
+void makeKv(Problem &problem, const ProblemOptions &options, Random &random) {
+  reference::KvState &kv = problem.kv;
+  kv.storage = problem.contract["operands"]["kv"]["storage"];
+  kv.kvHeads = problem.call.dimensions.at("kv_heads");
+  kv.headDim = problem.call.dimensions.at("head_dim");
+  problem.call.kv = &kv;
+  if (problem.family() != "attention")
+    return;
+  kv.sequences.resize(kSequences);
+  const reference::Rows &rows = problem.call.rows;
+  for (size_t row = 0; row < rows.position.size(); ++row) {
+    auto &sequence = kv.sequences[rows.sequence[row]];
+    const size_t bytes = static_cast<size_t>((rows.position[row] + 1) * kv.kvHeads *
+                                             reference::rowBytes(kv.storage, kv.headDim));
+    for (auto *plane : {&sequence.k, &sequence.v})
+      plane->resize(std::max(plane->size(), bytes));
+  }
+  for (auto &sequence : kv.sequences)
+    for (auto *plane : {&sequence.k, &sequence.v})
+      fill(*plane, kv.storage, kv.headDim, options.fill, random);
+}
+
+void makeSamples(Problem &problem, Random &random) {
+  const int64_t vocabulary = problem.call.dimensions.at("vocabulary");
+  for (int64_t row = 0; row < problem.call.dimensions.at("rows"); ++row) {
+    reference::SampleRequest request;
+    constexpr float temperatures[] = {0.0f, 0.7f, 1.0f, 1.7f};
+    request.temperature = temperatures[random.below(4)];
+    request.topP = random.below(2) ? 1.0f : static_cast<float>(random.uniform(0.1, 1));
+    request.minP = random.below(2) ? 0.0f : static_cast<float>(random.uniform(0, 0.3));
+    request.repeatPenalty = random.below(2) ? 1.0f : 1.3f;
+    request.topK = random.below(2) ? 0 : 1 + random.below(vocabulary + 2);
+    request.seed = random.bits();
+    request.stream = random.bits();
+    request.position = random.bits();
+    for (int64_t i = random.below(65); i > 0; --i)
+      request.recent.push_back(static_cast<int32_t>(random.below(vocabulary)));
+    problem.call.samples.push_back(std::move(request));
+  }
+}
+
+void makeNumbers(Problem &problem) {
+  reference::Call &call = problem.call;
+  for (const std::string name : problem.vocabulary["families"][problem.family()]["numbers"]) {
+    if (name == "epsilon")
+      call.numbers[name] = 1e-5f;
+    else if (name == "scale")
+      call.numbers[name] =
+          static_cast<float>(1 / std::sqrt(static_cast<double>(call.dimensions.at("head_dim"))));
+    else
+      throw std::runtime_error("the tests know no number '" + name + "'");
+  }
+}
+
+} // namespace
+
+std::vector<int64_t> shapeOf(const std::string &family, const std::string &operand,
+                             const Dimensions &dimensions) {
+  auto d = [&](const char *name) { return dimensions.at(name); };
+  const std::string key = family + "." + operand;
+  if (key == "embedding.weight")
+    return {d("vocabulary"), d("n")};
+  if (key == "linear.weight")
+    return {d("n"), d("k")};
+  if (key == "rms_norm.weight" || key == "linear.bias")
+    return {d("n")};
+  if (key == "linear.activation" || family == "quantize_activation")
+    return {d("rows"), d("k")};
+  if (key == "rope_table.frequencies")
+    return {d("rope_dims") / 2};
+  if (key == "rope_table.out" || key == "rope.table")
+    return {d("rows"), d("rope_dims")};
+  if (family == "rope" || family == "attention")
+    return {d("rows"), d("heads") * d("head_dim")};
+  if (family == "kv_store")
+    return {d("rows"), d("kv_heads") * d("head_dim")};
+  if (key == "select_rows.input")
+    return {d("rows") + kUnselectedRows, d("n")};
+  if (key == "sample.token" || key == "log_probability.out")
+    return {d("rows"), 1};
+  if (operand == "logits")
+    return {d("rows"), d("vocabulary")};
+  return {d("rows"), d("n")};
+}
+
+std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensions &dimensions,
+                                     const ProblemOptions &options) {
+  const Data &data = Data::get();
+  auto problem = std::make_unique<Problem>();
+  problem->contract = data.contracts.at(contract);
+  problem->vocabulary = data.vocabulary;
+  problem->functions = data.functions;
+  reference::Call &call = problem->call;
+  call.contract = &problem->contract;
+  call.vocabulary = &problem->vocabulary;
+  call.functions = &problem->functions;
+  call.dimensions = dimensions;
+
+  Random random(options.seed);
+  const std::string family = problem->family();
+  const nlohmann::json &rules = data.vocabulary["families"][family];
+  for (const std::string attribute : rules["attributes"])
+    call.attributes[attribute] = problem->contract[attribute];
+  makeNumbers(*problem);
+  makeRows(*problem, options, random);
+  for (const auto &[name, kind] : rules["operands"].items()) {
+    const auto text = kind.get<std::string>();
+    if (text.starts_with("state") || (text.starts_with("optional") && !options.bias))
+      continue;
+    const std::string storage = problem->contract["operands"][name]["storage"];
+    const std::vector<int64_t> shape = shapeOf(family, name, dimensions);
+    Buffer &buffer = problem->buffers[name] =
+        Buffer(static_cast<size_t>(rowsOf(shape) * reference::rowBytes(storage, shape.back())));
+    call.operands[name] = {storage, shape, buffer.bytes()};
+    if (storage == "f64")
+      for (int64_t i = 0; i < shape.back(); ++i) {
+        const double frequency = std::pow(10000.0, -static_cast<double>(i) / shape.back());
+        std::memcpy(buffer.base() + 8 * i, &frequency, 8);
+      }
+    else if (!text.starts_with("output"))
+      fill(buffer.bytes(), storage, shape.back(), options.fill, random);
+  }
+  if (family == "rope")
+    fillTable(*problem, options, random);
+  if (rules["operands"].contains("kv"))
+    makeKv(*problem, options, random);
+  if (family == "sample")
+    makeSamples(*problem, random);
+  return problem;
+}
+
+void Problem::evaluate() {
+  for (const std::string &output : outputs())
+    buffers.at(output).poison();
+  const reference::Entry entry = reference::findReference("reference_" + family());
+  if (!entry)
+    throw std::runtime_error("no reference for '" + family() + "'");
+  entry(call);
+}
+
+std::vector<std::string> Problem::outputs() const {
+  std::vector<std::string> names;
+  for (const auto &[name, kind] : vocabulary["families"][family()]["operands"].items())
+    if (kind.get<std::string>().starts_with("output"))
+      names.push_back(name);
+  return names;
+}
+
+std::span<float> Problem::floats(const std::string &operand) {
+  std::span<std::byte> bytes = buffers.at(operand).bytes();
+  return {reinterpret_cast<float *>(bytes.data()), bytes.size() / 4};
+}
+
+} // namespace writ::test

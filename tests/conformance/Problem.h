@@ -1,0 +1,49 @@
+//===- Problem.h - one op with its contract, inputs and outputs -----------===//
+#pragma once
+
+#include "ir/Reference/Reference.h"
+#include "tests/conformance/Data.h"
+
+#include <memory>
+
+namespace writ::test {
+
+using Dimensions = std::map<std::string, int64_t>;
+
+/// A call of the reference that owns what it points to. Contract, vocabulary and functions are
+/// copies, so that a test can alter a word and see that it matters.
+struct Problem {
+  nlohmann::json contract, vocabulary, functions;
+  reference::Call call;
+  std::map<std::string, Buffer> buffers; ///< by operand
+  reference::KvState kv;
+
+  Problem() = default;
+  Problem(const Problem &) = delete;
+  Problem &operator=(const Problem &) = delete;
+
+  std::string family() const { return contract["family"]; }
+  /// Evaluates by the reference into poisoned outputs.
+  void evaluate();
+  /// Operands of kind "output".
+  std::vector<std::string> outputs() const;
+  std::span<float> floats(const std::string &operand);
+};
+
+struct ProblemOptions {
+  Fill fill = Fill::plain;
+  uint64_t seed = 1;
+  bool bias = true;
+  std::vector<int32_t> positions; ///< of the rows; empty: some of each kind
+};
+
+/// Operands of the shapes that the dimensions give, filled; rows of three sequences; for attention
+/// a KV state that reaches every row's position.
+std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensions &dimensions,
+                                     const ProblemOptions &options);
+
+/// The shape of an operand of a family.
+std::vector<int64_t> shapeOf(const std::string &family, const std::string &operand,
+                             const Dimensions &dimensions);
+
+} // namespace writ::test

@@ -1,0 +1,125 @@
+//===- functions_mpfr_test.cpp - the elementary functions' errors ---------===//
+//
+// The steps of functions.json, as the reference interprets them, against MPFR: within the error
+// that the file declares, special values exactly. (The exhaustive measurement is a longer program.)
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Reference/Function.h"
+#include "tests/conformance/Data.h"
+#include "tests/conformance/Mpfr.h"
+
+#include <bit>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace writ::test {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> evaluateAll(const std::string &name, double x) {
+  static std::map<std::string, reference::Function> read;
+  auto [found, isNew] = read.try_emplace(name, Data::get().functions, name);
+  return found->second.evaluate(x);
+}
+double evaluate(const std::string &name, double x) {
+  return evaluateAll(name, x).at(0);
+}
+
+/// In units in the last place of binary32 at the exact value.
+double errorInUlp(double computed, const Real &exact) {
+  int exponent = 0;
+  std::frexp(exact.toDouble(), &exponent);
+  const double ulp = std::ldexp(1.0, std::max(exponent - 24, -149));
+  return std::fabs((Real(computed) - exact).toDouble()) / ulp;
+}
+
+double declaredUlp(const std::string &name, double otherwise) {
+  for (const auto &function : Data::get().functions["functions"])
+    if (function["name"] == name && function["max_ulp"].is_number())
+      return function["max_ulp"];
+  return otherwise;
+}
+
+TEST(F8_ElementaryFunctions, Exponential) {
+  Random random(1);
+  const double limit = declaredUlp("exp_f32_v0", 2);
+  for (int i = 0; i < 20000; ++i) {
+    const auto x = static_cast<float>(i % 2 ? random.uniform(-103.9, 88.7)
+                                            : std::ldexp(random.uniform(-1, 1), -i % 30));
+    EXPECT_LE(errorInUlp(evaluate("exp_f32_v0", x), exp(Real(x))), limit) << x;
+  }
+  EXPECT_EQ(evaluate("exp_f32_v0", 0), 1);
+  EXPECT_EQ(evaluate("exp_f32_v0", -0.0), 1);
+  EXPECT_EQ(evaluate("exp_f32_v0", -kInfinite), 0);
+  EXPECT_FALSE(std::signbit(evaluate("exp_f32_v0", -kInfinite)));
+  EXPECT_EQ(evaluate("exp_f32_v0", kInfinite), kInfinite);
+  EXPECT_EQ(evaluate("exp_f32_v0", 1000), kInfinite);
+  EXPECT_EQ(evaluate("exp_f32_v0", -1000), 0);
+  EXPECT_TRUE(std::isnan(evaluate("exp_f32_v0", kNaN)));
+  EXPECT_GT(evaluate("exp_f32_v0", -103), 0) << "subnormal results are kept";
+}
+
+TEST(F8_ElementaryFunctions, Logarithm) {
+  Random random(2);
+  const double limit = declaredUlp("log_f32_v0", 2);
+  for (int i = 0; i < 20000; ++i) {
+    const auto bits = static_cast<uint32_t>(1 + random.below(0x7f7fffff));
+    const float x = i % 2 ? std::bit_cast<float>(bits) : static_cast<float>(random.uniform(0.5, 2));
+    EXPECT_LE(errorInUlp(evaluate("log_f32_v0", x), log(Real(x))), limit) << x;
+  }
+  EXPECT_EQ(evaluate("log_f32_v0", 1), 0);
+  EXPECT_EQ(evaluate("log_f32_v0", 0), -kInfinite);
+  EXPECT_EQ(evaluate("log_f32_v0", -0.0), -kInfinite);
+  EXPECT_EQ(evaluate("log_f32_v0", kInfinite), kInfinite);
+  EXPECT_TRUE(std::isnan(evaluate("log_f32_v0", -1)));
+  EXPECT_TRUE(std::isnan(evaluate("log_f32_v0", -kInfinite)));
+  EXPECT_TRUE(std::isnan(evaluate("log_f32_v0", kNaN)));
+}
+
+TEST(F8_ElementaryFunctions, SigmoidLinearUnit) {
+  Random random(3);
+  const double limit = declaredUlp("silu_f32_v0", 4);
+  for (int i = 0; i < 20000; ++i) {
+    const auto x = static_cast<float>(random.uniform(-85, 100));
+    const Real exact = Real(x) / (Real(1.0) + exp(-Real(x)));
+    EXPECT_LE(errorInUlp(evaluate("silu_f32_v0", x), exact), limit) << x;
+  }
+  EXPECT_EQ(evaluate("silu_f32_v0", 0), 0);
+  EXPECT_EQ(evaluate("silu_f32_v0", kInfinite), kInfinite);
+  EXPECT_TRUE(std::signbit(evaluate("silu_f32_v0", -200))) << "x / infinity keeps the sign of x";
+  EXPECT_TRUE(std::isnan(evaluate("silu_f32_v0", -kInfinite))) << "-inf / inf";
+}
+
+TEST(F8_ElementaryFunctions, SineAndCosine) {
+  Random random(4);
+  for (int i = 0; i < 20000; ++i) {
+    const double a = i % 3 == 0   ? random.uniform(-10, 10)
+                     : i % 3 == 1 ? random.uniform(0, 0x1p+30)
+                                  : static_cast<double>(random.below(100000)) * 1.5707963267948966;
+    const auto values = evaluateAll("sincos_f64_v0", a);
+    EXPECT_LE(std::fabs((Real(values.at(0)) - sin(Real(a))).toDouble()), 0x1p-52) << a;
+    EXPECT_LE(std::fabs((Real(values.at(1)) - cos(Real(a))).toDouble()), 0x1p-52) << a;
+  }
+  for (const double a : {kInfinite, -kInfinite, kNaN, 0x1.1p+30})
+    for (const double value : evaluateAll("sincos_f64_v0", a))
+      EXPECT_TRUE(std::isnan(value)) << a;
+}
+
+// Negative control: the measurement sees one wrong digit of a constant.
+TEST(F8_ElementaryFunctions, AWrongConstantIsSeen) {
+  nlohmann::json altered = Data::get().functions;
+  for (auto &function : altered["functions"])
+    if (function["name"] == "log_f32_v0")
+      function["constants"]["L2"] = "0x1.99a5b6p-3";
+  const reference::Function logarithm(altered, "log_f32_v0");
+  double worst = 0;
+  for (float x = 0.75f; x < 1.4f; x += 0.001f)
+    worst = std::max(worst, errorInUlp(logarithm(x), log(Real(x))));
+  EXPECT_GT(worst, declaredUlp("log_f32_v0", 2));
+}
+
+} // namespace
+} // namespace writ::test

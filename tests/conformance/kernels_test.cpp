@@ -1,0 +1,253 @@
+//===- kernels_test.cpp - every kernel body against the contract ----------===//
+//
+// Generated from the kernel maps when the program runs: one case for each provider, instruction set
+// and shape. Each body is called directly, with packed weights and paged KV, over several kinds of
+// values and several splits, into poisoned outputs, and must give the reference's bits.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/conformance/KernelCall.h"
+#include "writ/kernel_table.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <set>
+
+namespace writ::test {
+namespace {
+
+struct Shape {
+  Dimensions dimensions;
+  std::vector<int32_t> positions = {};
+};
+
+struct Case {
+  std::string provider, isa;
+  Shape shape;
+};
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << c.provider << " " << c.isa;
+}
+
+/// Shapes at, below and above each tile, block and threshold that a family's kernels know.
+std::vector<Shape> shapesOf(const std::string &family) {
+  std::vector<Shape> shapes;
+  if (family == "linear") {
+    const int64_t sizes[][3] = {{1, 32, 1},   {1, 32, 16},   {2, 64, 17},  {3, 288, 33},
+                                {5, 256, 47}, {6, 576, 64},  {7, 2080, 9}, {13, 1536, 3},
+                                {25, 96, 40}, {49, 320, 18}, {1, 1, 1},    {2, 33, 5},
+                                {8, 45, 17},  {1, 300, 100}};
+    for (const auto &[rows, k, n] : sizes)
+      shapes.push_back({{{"rows", rows}, {"k", k}, {"n", n}}});
+  } else if (family == "embedding") {
+    for (const int64_t n : {1, 31, 32, 64, 96, 576})
+      shapes.push_back({{{"rows", 9}, {"vocabulary", n == 64 ? 1 : 37}, {"n", n}}});
+  } else if (family == "quantize_activation") {
+    for (const int64_t k : {32, 64, 160, 576, 1056})
+      shapes.push_back({{{"rows", k == 64 ? 1 : 5}, {"k", k}}});
+  } else if (family == "rope_table") {
+    for (const int64_t dims : {2, 6, 16, 64, 130})
+      shapes.push_back(
+          {{{"rows", 8}, {"rope_dims", dims}}, {0, 1, 2, 600, 8191, 131071, 1 << 24, INT32_MAX}});
+  } else if (family == "rope") {
+    const int64_t sizes[][3] = {{1, 2, 2},   {1, 16, 16},  {9, 64, 64},
+                                {3, 80, 20}, {2, 128, 96}, {5, 34, 32}};
+    for (const auto &[heads, headDim, dims] : sizes)
+      shapes.push_back(
+          {{{"rows", 3}, {"heads", heads}, {"head_dim", headDim}, {"rope_dims", dims}}});
+  } else if (family == "kv_store") {
+    for (const int64_t headDim : {1, 16, 64, 100})
+      shapes.push_back({{{"rows", 9}, {"kv_heads", 3}, {"head_dim", headDim}},
+                        {0, 0, 0, 1, 15, 16, 17, 31, 255}});
+  } else if (family == "attention") {
+    auto add = [&](int64_t heads, int64_t kvHeads, int64_t headDim,
+                   std::vector<int32_t> positions) {
+      const auto rows = static_cast<int64_t>(positions.size());
+      shapes.push_back(
+          {{{"rows", rows}, {"heads", heads}, {"kv_heads", kvHeads}, {"head_dim", headDim}},
+           std::move(positions)});
+    };
+    add(1, 1, 16, {0});
+    add(2, 1, 16, {0, 1, 15, 16, 17, 30, 31, 32, 33, 62, 63, 64, 65});
+    add(9, 3, 64, {31, 32, 33, 95});
+    add(2, 2, 32, {254, 255, 256, 257, 287, 288});
+    add(3, 1, 64, {511, 512, 600});
+    add(16, 2, 48, {600});
+    add(4, 1, 128, {5, 300});
+    // A prefill chunk: consecutive positions of each of the three sequences.
+    add(4, 2, 16,
+        {40, 250, 0, 41, 251, 1, 42, 252, 2, 43, 253, 3, 44, 254, 4, 45, 255, 5, 46, 256, 6});
+  } else if (family == "sample" || family == "log_probability") {
+    for (const int64_t vocabulary : {1, 2, 15, 63, 64, 65, 1000, 4099})
+      shapes.push_back({{{"rows", vocabulary > 1000 ? 3 : 12}, {"vocabulary", vocabulary}}});
+  } else { // one element after another
+    for (const int64_t n : {1, 7, 15, 16, 17, 63, 64, 65, 576, 1000})
+      shapes.push_back({{{"rows", n == 64 ? 1 : 5}, {"n", n}}});
+  }
+  return shapes;
+}
+
+bool accepts(const nlohmann::json &map, const Dimensions &dimensions) {
+  for (const auto &[name, size] : dimensions) {
+    const nlohmann::json range = map["dimensions"].value(name, nlohmann::json::object());
+    if (size < range.value("min", int64_t(1)) || size > range.value("max", INT64_MAX) ||
+        size % range.value("multiple_of", int64_t(1)) != 0)
+      return false;
+  }
+  return true;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const auto &[id, map] : Data::get().kernelMaps)
+    for (const std::string isa : map["isa"])
+      for (const Shape &shape : shapesOf(map["op"]))
+        if (accepts(map, shape.dimensions))
+          list.push_back({id, isa, shape});
+  return list;
+}
+
+std::string caseName(const testing::TestParamInfo<Case> &info) {
+  std::string name = info.param.provider + "_" + info.param.isa;
+  for (const auto &[dimension, size] : info.param.shape.dimensions)
+    name += "_" + dimension + std::to_string(size);
+  return name;
+}
+
+using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Whole; unit by unit from the last; in random pieces, in random order.
+std::vector<Ranges> splits(int64_t units, Random &random) {
+  Ranges single, pieces;
+  for (int64_t unit = units - 1; unit >= 0; --unit)
+    single.push_back({unit, unit + 1});
+  for (int64_t begin = 0; begin < units;) {
+    const int64_t end = std::min(units, begin + 1 + random.below(units));
+    pieces.push_back({begin, end});
+    begin = end;
+  }
+  for (size_t i = pieces.size(); i > 1; --i)
+    std::swap(pieces[i - 1], pieces[static_cast<size_t>(random.below(static_cast<int64_t>(i)))]);
+  return {{{0, units}}, single, pieces};
+}
+
+class C8_ProductionEqualsReference : public testing::TestWithParam<Case> {};
+
+TEST_P(C8_ProductionEqualsReference, BitForBit) {
+  const Case &c = GetParam();
+  if (!machineHas(c.isa)) {
+    std::cout << "this machine has no " << c.isa << ": body not run\n";
+    GTEST_SKIP();
+  }
+  const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
+  const writ_provider *provider = writ_find_provider(c.provider.c_str());
+  ASSERT_NE(provider, nullptr);
+  const writ_body body = provider->bodies[isaOf(c.isa)];
+  ASSERT_NE(body, nullptr);
+  uint64_t seed = 0;
+  for (const std::string contract : map["contracts"])
+    for (const Fill fill :
+         {Fill::plain, Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny, Fill::special}) {
+      Random random(++seed);
+      auto problem =
+          makeProblem(contract, c.shape.dimensions, {fill, seed, seed % 2 == 0, c.shape.positions});
+      problem->evaluate();
+      KernelCall call(*problem, map, seed);
+      for (const Ranges &ranges : splits(call.units(), random)) {
+        call.poison();
+        call.run(body, ranges);
+        ASSERT_EQ(call.difference(), "")
+            << contract << ", values " << nameOf(fill) << ", " << ranges.size() << " ranges";
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, C8_ProductionEqualsReference, testing::ValuesIn(cases()), caseName);
+
+TEST(C8_KernelMaps, NameThreeFunctionsThatExistAndDiffer) {
+  ASSERT_FALSE(Data::get().kernelMaps.empty());
+  for (const auto &[id, map] : Data::get().kernelMaps) {
+    const std::string oracle = map["functions"]["contract_oracle"];
+    const std::string production = map["functions"]["production"];
+    const std::string threaded = map["functions"]["threaded"];
+    EXPECT_EQ(std::set({oracle, production, threaded}).size(), 3u) << id;
+    EXPECT_NE(reference::findReference(oracle), nullptr) << id;
+    EXPECT_EQ(oracle, "reference_" + map["op"].get<std::string>()) << id;
+    EXPECT_NE(writ_find_provider(production.c_str()), nullptr) << id;
+    EXPECT_EQ(production, id);
+    EXPECT_EQ(threaded, production + "_threaded") << id;
+  }
+}
+
+TEST(C8_KernelMaps, EveryProviderHasAMapAndTheBodiesThatItLists) {
+  uint32_t count = 0;
+  const writ_provider *const *providers = writ_providers(&count);
+  ASSERT_EQ(count, Data::get().kernelMaps.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(Data::get().kernelMaps.contains(providers[i]->id)) << providers[i]->id;
+    const nlohmann::json &isa = Data::get().kernelMaps.at(providers[i]->id)["isa"];
+    for (const char *name : {"scalar", "avx2", "avx512"})
+      EXPECT_EQ(providers[i]->bodies[isaOf(name)] != nullptr,
+                std::find(isa.begin(), isa.end(), name) != isa.end())
+          << providers[i]->id << ", " << name;
+  }
+}
+
+TEST(C8_KernelMaps, EveryProfileContractHasAProvider) {
+  for (const auto &[profile, json] : Data::get().profiles)
+    for (const auto &rule : json["rules"]) {
+      int providers = 0;
+      for (const auto &[id, map] : Data::get().kernelMaps)
+        for (const auto &contract : map["contracts"])
+          providers += contract == rule["contract"];
+      EXPECT_EQ(providers, 1) << profile << ": " << rule["contract"];
+    }
+}
+
+// Negative controls: the comparison sees one wrong bit, a missing element, a write beyond the end,
+// a NaN.
+
+std::string differenceAfter(const std::function<void(std::span<float>)> &damage) {
+  auto problem = makeProblem("residual_f32_v0", {{"rows", 2}, {"n", 5}}, {});
+  problem->evaluate();
+  KernelCall call(*problem, Data::get().kernelMaps.at("residual_f32"), 1);
+  call.poison();
+  call.run(writ_find_provider("residual_f32")->bodies[WRIT_ISA_SCALAR], {{0, call.units()}});
+  damage(problem->floats("out"));
+  return call.difference();
+}
+
+TEST(C8_ComparisonSees, NoFaultWhereThereIsNone) {
+  EXPECT_EQ(differenceAfter([](std::span<float>) {}), "");
+}
+
+TEST(C8_ComparisonSees, OneBit) {
+  EXPECT_NE(differenceAfter([](std::span<float> out) { out[7] = std::nextafter(out[7], 9.0f); }),
+            "");
+}
+
+TEST(C8_ComparisonSees, NaN) {
+  EXPECT_NE(differenceAfter([](std::span<float> out) { out[3] = std::nanf(""); }), "");
+}
+
+TEST(C8_ComparisonSees, UnitsThatDidNotRun) {
+  auto problem = makeProblem("residual_f32_v0", {{"rows", 3}, {"n", 5}}, {});
+  problem->evaluate();
+  KernelCall call(*problem, Data::get().kernelMaps.at("residual_f32"), 1);
+  call.poison();
+  call.run(writ_find_provider("residual_f32")->bodies[WRIT_ISA_SCALAR], {{0, call.units() - 1}});
+  EXPECT_NE(call.difference(), "");
+}
+
+TEST(C8_ComparisonSees, AnotherMergeOrder) {
+  auto problem = makeProblem("linear_f32_v0", {{"rows", 2}, {"k", 512}, {"n", 40}}, {});
+  problem->vocabulary["words"]["reduction"]["sum_f32_fma_segments8"]["merge"] = "tree_halves";
+  problem->evaluate();
+  KernelCall call(*problem, Data::get().kernelMaps.at("linear_f32"), 1);
+  call.poison();
+  call.run(writ_find_provider("linear_f32")->bodies[WRIT_ISA_SCALAR], {{0, call.units()}});
+  EXPECT_NE(call.difference(), "");
+}
+
+} // namespace
+} // namespace writ::test

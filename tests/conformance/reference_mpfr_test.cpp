@@ -1,0 +1,181 @@
+//===- reference_mpfr_test.cpp - the reference against real arithmetic ----===//
+//
+// C8's first comparison: each contract, as the reference runs it, stays within the bound that the
+// contract declares against MPFR; and for each kind of contract an altered one does not.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/conformance/Mpfr.h"
+#include "tests/conformance/Oracle.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace writ::test {
+namespace {
+
+struct Case {
+  std::string contract;
+  Dimensions dimensions;
+  std::vector<Fill> fills;
+  std::vector<int32_t> positions;
+};
+
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << c.contract;
+}
+
+std::vector<Case> cases() {
+  const std::vector<Fill> all{Fill::plain, Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny};
+  const std::vector<Fill> moderate{Fill::plain, Fill::cancelling, Fill::equal, Fill::tiny};
+  std::vector<Case> list;
+  for (const std::string storage : {"q4_0", "q4_1", "q8_0", "f32", "f16", "bf16"}) {
+    const bool quantized = storage[0] == 'q';
+    list.push_back(
+        {"embedding_" + storage + "_v0", {{"rows", 4}, {"vocabulary", 7}, {"n", 96}}, all, {}});
+    list.push_back({"linear_" + storage + (quantized ? "_f32_v0" : "_v0"),
+                    {{"rows", 2}, {"k", quantized ? 672 : 690}, {"n", 5}},
+                    all,
+                    {}});
+    if (quantized)
+      for (const int64_t k : {32, 288, 1088})
+        list.push_back(
+            {"linear_" + storage + "_i8_b32_v0", {{"rows", 2}, {"k", k}, {"n", 7}}, all, {}});
+  }
+  for (const int64_t n : {1, 63, 576})
+    list.push_back({"rms_norm_f32_lanes64_v0", {{"rows", 3}, {"n", n}}, moderate, {}});
+  list.push_back({"quantize_activation_i8_b32_v0", {{"rows", 3}, {"k", 320}}, all, {}});
+  list.push_back({"rope_table_f64_v0",
+                  {{"rows", 4}, {"rope_dims", 64}},
+                  {Fill::plain},
+                  {0, 1, 8191, 1 << 24}});
+  for (const std::string pairing : {"interleaved", "split_half"})
+    list.push_back({"rope_" + pairing + "_f32_v0",
+                    {{"rows", 3}, {"heads", 3}, {"head_dim", 32}, {"rope_dims", 24}},
+                    all,
+                    {}});
+  list.push_back({"kv_store_f16_v0",
+                  {{"rows", 6}, {"kv_heads", 2}, {"head_dim", 16}},
+                  {Fill::plain, Fill::tiny, Fill::equal},
+                  {0, 1, 2, 3, 4, 5}});
+  list.push_back({"attention_f16_kv_tiles32_chunks256_v0",
+                  {{"rows", 4}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 16}},
+                  moderate,
+                  {0, 31, 100, 300}});
+  list.push_back({"attention_f16_kv_tiles32_chunks256_v0",
+                  {{"rows", 2}, {"heads", 2}, {"kv_heads", 2}, {"head_dim", 64}},
+                  moderate,
+                  {255, 600}});
+  list.push_back({"silu_gate_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});
+  list.push_back({"residual_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});
+  for (const int64_t vocabulary : {1, 65, 1000})
+    list.push_back(
+        {"log_probability_f32_v0", {{"rows", 3}, {"vocabulary", vocabulary}}, moderate, {}});
+  return list;
+}
+
+class C8_ReferenceKeepsTheBound : public testing::TestWithParam<Case> {};
+
+TEST_P(C8_ReferenceKeepsTheBound, AgainstMpfr) {
+  const Case &c = GetParam();
+  for (const Fill fill : c.fills)
+    for (uint64_t seed = 1; seed <= 2; ++seed) {
+      auto problem = makeProblem(c.contract, c.dimensions, {fill, seed, seed != 2, c.positions});
+      problem->evaluate();
+      EXPECT_LE(worstErrorOverBound(*problem), 1) << nameOf(fill) << ", seed " << seed;
+    }
+}
+
+std::string caseName(const testing::TestParamInfo<Case> &info) {
+  std::string name = info.param.contract;
+  for (const auto &[dimension, size] : info.param.dimensions)
+    name += "_" + dimension + std::to_string(size);
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, C8_ReferenceKeepsTheBound, testing::ValuesIn(cases()), caseName);
+
+// Every contract with arithmetic stands in the list above: one that is added must be, too.
+TEST(C8_ReferenceKeepsTheBound_Coverage, EveryContractHasACase) {
+  std::set<std::string> covered{"select_rows_f32_v0", "sample_philox_v0"}; // copies and choices
+  for (const Case &c : cases())
+    covered.insert(c.contract);
+  for (const auto &[id, contract] : Data::get().contracts)
+    EXPECT_TRUE(covered.contains(id)) << id << " has no case";
+}
+
+// Negative controls: the same check sees an op that does something else.
+
+double worstOf(const std::string &contract, const Dimensions &dimensions,
+               const std::vector<int32_t> &positions, const std::function<void(Problem &)> &alter) {
+  auto problem = makeProblem(contract, dimensions, {Fill::plain, 7, true, positions});
+  alter(*problem);
+  problem->evaluate();
+  return worstErrorOverBound(*problem);
+}
+
+const std::string kAttention = "attention_f16_kv_tiles32_chunks256_v0";
+const Dimensions kHeads{{"rows", 2}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 64}};
+
+TEST(C8_BoundSeesAFault, QueryRoundedToBinary16) {
+  EXPECT_GT(worstOf(kAttention, kHeads, {40, 300},
+                    [](Problem &p) { p.contract["q_compute"] = "fp16_rounded"; }),
+            1);
+}
+
+TEST(C8_BoundSeesAFault, ValuesAccumulatedInBinary16) {
+  EXPECT_GT(
+      worstOf(kAttention, kHeads, {40, 300},
+              [](Problem &p) { p.contract["value_accumulator"] = "fp16_rounded_each_update"; }),
+      1);
+}
+
+TEST(C8_BoundSeesAFault, MissingMinimum) {
+  EXPECT_GT(worstOf("linear_q4_1_i8_b32_v0", {{"rows", 1}, {"k", 64}, {"n", 4}}, {},
+                    [](Problem &p) { p.contract["block_term"] = "fp32_mul_scale_dot"; }),
+            1);
+}
+
+TEST(C8_BoundSeesAFault, NearlyRightExponential) {
+  const auto alter = [](Problem &p) {
+    for (auto &function : p.functions["functions"])
+      if (function["name"] == "exp_f32_v0")
+        function["constants"]["C1"] = "0x1.556492p-3"; // one digit
+  };
+  EXPECT_GT(worstOf("silu_gate_f32_v0", {{"rows", 3}, {"n", 300}}, {}, alter), 1);
+}
+
+TEST(C8_BoundSeesAFault, OtherPairing) {
+  EXPECT_GT(worstOf("rope_interleaved_f32_v0",
+                    {{"rows", 1}, {"heads", 1}, {"head_dim", 8}, {"rope_dims", 8}}, {},
+                    [](Problem &p) {
+                      p.contract["pairing"] = "split_half";
+                      p.call.attributes["pairing"] = "split_half";
+                    }),
+            1);
+}
+
+TEST(C8_BoundSeesAFault, OtherEpsilon) {
+  auto problem = makeProblem("rms_norm_f32_lanes64_v0", {{"rows", 1}, {"n", 64}}, {});
+  problem->evaluate();
+  problem->call.numbers["epsilon"] = 1e-6f;
+  EXPECT_GT(worstErrorOverBound(*problem), 1);
+}
+
+TEST(C8_BoundSeesAFault, OneElementDropped) {
+  auto problem = makeProblem("linear_f32_v0", {{"rows", 1}, {"k", 33}, {"n", 3}}, {});
+  const float last = problem->floats("activation")[32];
+  problem->floats("activation")[32] = 0;
+  problem->evaluate();
+  problem->floats("activation")[32] = last;
+  EXPECT_GT(worstErrorOverBound(*problem), 1);
+}
+
+TEST(C8_BoundSeesAFault, NaN) {
+  auto problem = makeProblem("residual_f32_v0", {{"rows", 1}, {"n", 3}}, {});
+  problem->evaluate();
+  problem->floats("out")[1] = std::nanf("");
+  EXPECT_GT(worstErrorOverBound(*problem), 1);
+}
+
+} // namespace
+} // namespace writ::test

@@ -1,0 +1,239 @@
+//===- reference_test.cpp - the reference obeys every field ---------------===//
+#include "ir/Reference/Scalar.h"
+#include "ir/Reference/Storage.h"
+#include "tests/conformance/Problem.h"
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace writ::test {
+namespace {
+
+using reference::ReferenceError;
+
+/// The smallest problem of a contract.
+std::unique_ptr<Problem> smallProblem(const std::string &contract) {
+  return makeProblem(contract,
+                     {{"rows", 2},
+                      {"k", 64},
+                      {"n", 32},
+                      {"vocabulary", 50},
+                      {"heads", 2},
+                      {"kv_heads", 1},
+                      {"head_dim", 16},
+                      {"rope_dims", 8}},
+                     {Fill::plain, 1, true, {3, 5}});
+}
+
+std::string errorOf(Problem &problem) {
+  try {
+    problem.evaluate();
+  } catch (const ReferenceError &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Every field of a contract, as pointers into its JSON, that says something about the arithmetic.
+void forEachField(nlohmann::json &contract,
+                  const std::function<void(const std::string &, nlohmann::json &)> &visit) {
+  for (auto &[key, value] : contract.items()) {
+    if (key == "schema" || key == "id" || key == "family" || key == "operands" || key == "bound")
+      continue;
+    if (!value.is_object())
+      visit(key, value);
+    else
+      for (auto &[inner, word] : value.items())
+        visit(key + "." + inner, word);
+  }
+}
+
+TEST(C8_Reference, EveryContractIsEvaluated) {
+  ASSERT_FALSE(Data::get().contracts.empty());
+  for (const auto &[id, contract] : Data::get().contracts) {
+    auto problem = smallProblem(id);
+    EXPECT_EQ(errorOf(*problem), "") << id;
+  }
+}
+
+// Each field is read: another word in it is an error that names the field (or is another known
+// word).
+TEST(C8_Reference, AnUnknownWordIsAnErrorThatNamesTheField) {
+  for (const auto &[id, contract] : Data::get().contracts) {
+    nlohmann::json copy = contract;
+    forEachField(copy, [&, &name = id](const std::string &field, nlohmann::json &) {
+      auto problem = smallProblem(name);
+      forEachField(problem->contract, [&](const std::string &other, nlohmann::json &value) {
+        if (other == field)
+          value = "no_such_word";
+      });
+      EXPECT_NE(errorOf(*problem).find(field.substr(field.find('.') + 1)), std::string::npos)
+          << name << ", " << field << ": '" << errorOf(*problem) << "'";
+    });
+  }
+}
+
+TEST(C8_Reference, AFieldWithoutEffectIsAnError) {
+  for (const auto &[id, contract] : Data::get().contracts) {
+    auto problem = smallProblem(id);
+    problem->contract["surplus"] = "fma";
+    EXPECT_NE(errorOf(*problem).find("'surplus'"), std::string::npos) << id;
+  }
+}
+
+TEST(C8_Reference, AMissingFieldIsAnError) {
+  auto problem = smallProblem("linear_q4_0_i8_b32_v0");
+  problem->contract.erase("reduction");
+  EXPECT_NE(errorOf(*problem).find("'reduction' is missing"), std::string::npos);
+}
+
+TEST(C8_Reference, OperandsMustBeTheContracts) {
+  auto problem = smallProblem("linear_q4_0_i8_b32_v0");
+  problem->call.operands.at("weight").storage = "q4_1";
+  EXPECT_NE(errorOf(*problem).find("'weight'"), std::string::npos);
+  problem = smallProblem("rope_interleaved_f32_v0");
+  problem->call.attributes["pairing"] = "split_half";
+  EXPECT_NE(errorOf(*problem).find("'pairing'"), std::string::npos);
+}
+
+/// Whether an altered problem gives other bits than the contract.
+bool givesOtherBits(const std::string &contract, const Dimensions &dimensions,
+                    const std::vector<int32_t> &positions,
+                    const std::function<void(Problem &)> &alter) {
+  auto right = makeProblem(contract, dimensions, {Fill::plain, 3, true, positions});
+  auto altered = makeProblem(contract, dimensions, {Fill::plain, 3, true, positions});
+  alter(*altered);
+  right->evaluate();
+  altered->evaluate();
+  bool differs = false;
+  std::span<float> a = right->floats("out"), b = altered->floats("out");
+  for (size_t i = 0; i < a.size(); ++i)
+    differs = differs || !sameFloat(a[i], b[i]);
+  return differs;
+}
+
+// The order of a reduction is seen in the bits: merge, lanes, segments, multiply-add form.
+TEST(C8_ReferenceSeesOrder, OfLinear) {
+  const auto reduction = [](const char *key, const nlohmann::json &value) {
+    return [=](Problem &p) {
+      p.vocabulary["words"]["reduction"]["sum_f32_fma_segments8"][key] = value;
+    };
+  };
+  const Dimensions shape{{"rows", 2}, {"k", 512}, {"n", 40}};
+  for (const std::string contract : {"linear_f32_v0", "linear_q4_0_i8_b32_v0"}) {
+    EXPECT_TRUE(givesOtherBits(contract, shape, {}, reduction("merge", "tree_halves")));
+    EXPECT_TRUE(givesOtherBits(contract, shape, {}, reduction("segments", 4)));
+    EXPECT_TRUE(givesOtherBits(contract, shape, {}, reduction("multiply_add", "mul_add")));
+    EXPECT_FALSE(givesOtherBits(contract, shape, {}, reduction("meaning", "said otherwise")));
+  }
+}
+
+TEST(C8_ReferenceSeesOrder, OfNorm) {
+  EXPECT_TRUE(
+      givesOtherBits("rms_norm_f32_lanes64_v0", {{"rows", 60}, {"n", 576}}, {}, [](Problem &p) {
+        p.contract["sum_of_squares"] = "sum_f32_fma_lanes16_tree";
+      }));
+}
+
+TEST(C8_ReferenceSeesOrder, OfAttention) {
+  const std::string contract = "attention_f16_kv_tiles32_chunks256_v0";
+  const Dimensions shape{{"rows", 2}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 32}};
+  auto partition = [](const char *key, int64_t value) {
+    return [=](Problem &p) { p.contract["partition"][key] = value; };
+  };
+  EXPECT_TRUE(givesOtherBits(contract, shape, {600, 300}, partition("chunk", 128)));
+  EXPECT_TRUE(givesOtherBits(contract, shape, {600, 300}, partition("tile", 16)));
+  EXPECT_TRUE(givesOtherBits(contract, shape, {600, 300},
+                             [](Problem &p) { p.contract["multiply_add"] = "mul_add"; }));
+  // C5: the declared threshold is where the arithmetic changes, and not a position earlier.
+  auto unpartitioned = [](Problem &p) {
+    p.contract["partition"]["kind"] = "none";
+    p.contract["partial_merge"] = "none";
+  };
+  EXPECT_FALSE(givesOtherBits(contract, shape, {254, 255}, unpartitioned));
+  EXPECT_TRUE(givesOtherBits(contract, shape, {256, 257}, unpartitioned));
+}
+
+TEST(F8_Linear, AnEmptySumIsPlusZeroThenTheBias) {
+  for (const bool bias : {false, true}) {
+    auto problem =
+        makeProblem("linear_f32_v0", {{"rows", 1}, {"k", 0}, {"n", 3}}, {Fill::plain, 1, bias, {}});
+    problem->evaluate();
+    for (int64_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(
+          sameFloat(problem->floats("out")[i], bias ? 0.0f + problem->floats("bias")[i] : 0.0f));
+  }
+}
+
+TEST(F8_Attention, WhatAQueryMayNotSeeHasNoEffect) {
+  const Dimensions shape{{"rows", 1}, {"heads", 1}, {"kv_heads", 1}, {"head_dim", 16}};
+  auto problem =
+      makeProblem("attention_f16_kv_tiles32_chunks256_v0", shape, {Fill::plain, 1, true, {40}});
+  problem->evaluate();
+  const std::vector<float> before(problem->floats("out").begin(), problem->floats("out").end());
+  // Positions beyond the query's are NaN.
+  for (auto *plane : {&problem->kv.sequences[0].k, &problem->kv.sequences[0].v})
+    plane->resize(plane->size() + 64 * 32, std::byte{0xff});
+  problem->evaluate();
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_TRUE(sameFloat(before[i], problem->floats("out")[i]));
+  // Negative control: a NaN that the query does see reaches every element.
+  problem->kv.sequences[0].k[0] = problem->kv.sequences[0].k[1] = std::byte{0xff};
+  problem->evaluate();
+  for (float value : problem->floats("out"))
+    EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(F8_QuantizeActivation, ExceptionalBlocks) {
+  auto problem = makeProblem("quantize_activation_i8_b32_v0", {{"rows", 1}, {"k", 160}}, {});
+  std::span<float> x = problem->floats("input");
+  x[3] = std::nanf("");
+  x[40] = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 64; i < 96; ++i)
+    x[i] = i == 70 ? std::nextafter(0x1p-120f, 0.0f) : 0;
+  for (int64_t i = 96; i < 128; ++i)
+    x[i] = i == 100 ? -0x1p-120f : 0;
+  problem->evaluate();
+  const reference::ActivationRow row(problem->buffers.at("out").base(), 160);
+  for (int64_t block : {0, 1})
+    EXPECT_TRUE(std::isnan(row.scale(block)) && row.sum(block) == 0);
+  EXPECT_TRUE(sameFloat(row.scale(2), 0.0f));
+  EXPECT_EQ(row.code(100), -127);
+  EXPECT_EQ(row.sum(3), -127);
+  for (int64_t i = 0; i < 96; ++i)
+    EXPECT_EQ(row.code(i), 0);
+}
+
+// F13 for binary16: every code point there and back; rounding at and beside every midpoint.
+TEST(F13_Binary16, EveryCodePoint) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float value = reference::floatOfBinary16(static_cast<uint16_t>(bits));
+    const int exponent = bits >> 10 & 31;
+    const double expected =
+        std::ldexp(exponent ? 1024 + (bits & 1023) : bits & 1023, (exponent ? exponent : 1) - 25);
+    if (exponent == 31) {
+      EXPECT_TRUE(bits & 1023 ? std::isnan(value) : std::isinf(value));
+      continue;
+    }
+    EXPECT_EQ(std::fabs(value), expected) << bits;
+    EXPECT_EQ(std::signbit(value), bits >> 15 != 0) << bits;
+    EXPECT_EQ(reference::binary16OfFloat(value), bits);
+    // The midpoint to the next value goes to the even one, its neighbours to the nearer.
+    const float next = reference::floatOfBinary16(static_cast<uint16_t>(bits + 1));
+    const float midpoint =
+        (bits & 0x7fff) == 0x7bff ? std::copysign(65520.0f, value) : (value + next) / 2;
+    EXPECT_EQ(reference::binary16OfFloat(midpoint), bits + (bits & 1)) << bits;
+    EXPECT_EQ(reference::binary16OfFloat(std::nextafter(midpoint, 0.0f)), bits) << bits;
+    EXPECT_EQ(reference::binary16OfFloat(std::nextafter(midpoint, std::copysign(1e9f, value))),
+              bits + 1)
+        << bits;
+  }
+  EXPECT_EQ(reference::binary16OfFloat(1e30f), 0x7c00);
+  EXPECT_EQ(reference::binary16OfFloat(-1e30f), 0xfc00);
+  EXPECT_EQ(reference::binary16OfFloat(0x1p-26f), 0);
+}
+
+} // namespace
+} // namespace writ::test
