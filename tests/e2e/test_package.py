@@ -128,6 +128,16 @@ class Package(TestCase):
         out, _ = self.writ("cache", env=env)
         self.assertIn("no package is cached", out)
 
+    def test_TheEmbeddingExampleBuildsAsItsCommentSaysAndRuns(self):
+        program = self.folder() / "embed"
+        lib = harness.BUILD / "lib"
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{harness.BUILD}/include",
+                        SOURCE / "examples" / "embed" / "embed.c", f"-L{lib}", "-lwrit_runtime",
+                        f"-Wl,-rpath,{lib}", "-o", program], check=True)
+        said = subprocess.run([program, tiny_package(), "ab"], check=True, capture_output=True).stdout
+        out, _ = self.writ("run", tiny_package(), "--prompt", "ab", "--max-tokens", "16")
+        self.assertEqual(said.decode("utf-8", "replace"), out)
+
     def test_NoBuildStopsAfterEmission(self):
         package = self.compile()
         self.assertTrue((package / "CMakeLists.txt").exists())

@@ -113,10 +113,9 @@ nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
 } // namespace
 
 void writeIr(const CompiledModel &model, const std::string &folder) {
-  // As writ-opt prints them: with a line end.
-  writeText(folder, "graph.mlir", model.graphIr + "\n");
-  writeText(folder, "lowered.mlir", model.loweredIr + "\n");
-  writeText(folder, "call.mlir", model.callIr + "\n");
+  writeText(folder, "graph.mlir", model.graphIr);
+  writeText(folder, "lowered.mlir", model.loweredIr);
+  writeText(folder, "call.mlir", model.callIr);
 }
 
 void writePackage(const CompiledModel &model, const std::string &folder, const Progress &progress) {
