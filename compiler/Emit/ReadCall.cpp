@@ -73,7 +73,8 @@ private:
                           weight.getShape().vec(),    int64_t(weight.getOffset()),
                           int64_t(weight.getBytes()), {}};
       if (weight.getValues())
-        packed.values = weight.getValues()->vec();
+        for (double value : weight.getValues()->getValues<double>())
+          packed.values.push_back(value);
       result.weights.push_back(std::move(packed));
     }
   }

@@ -105,8 +105,11 @@ FlatSymbolRefAttr Builder::weightSymbol(const InstanceWeight &weight, mlir::Loca
     symbol = FlatSymbolRefAttr::get(context, weight.tensor);
     builder.create<graph::WeightOp>(
         location, weight.tensor, weight.tensor, weight.storage, weight.shape, StringAttr(),
-        weight.constant.empty() ? DenseF64ArrayAttr()
-                                : builder.getDenseF64ArrayAttr(weight.constant));
+        weight.constant.empty()
+            ? DenseFPElementsAttr()
+            : cast<DenseFPElementsAttr>(DenseElementsAttr::get(
+                  RankedTensorType::get(int64_t(weight.constant.size()), builder.getF64Type()),
+                  ArrayRef<double>(weight.constant))));
   }
   return symbol;
 }

@@ -1,5 +1,6 @@
 //===- ConvertGraphToLowered.cpp - where it lives -------------------------===//
 #include "compiler/Emit/PackWeights.h"
+#include "compiler/Emit/Sections.h"
 #include "compiler/Passes/ArenaPlan.h"
 #include "compiler/Passes/Passes.h"
 #include "ir/Shared/Families.h"
@@ -12,6 +13,7 @@ namespace {
 /// One tensor of an entry on its way to a buffer.
 struct Planned {
   Value value;
+  std::string role; ///< section and name inside the layer; empty outside of layers
   bool outputRows = false;
   int64_t bytes = 0, first = 0, last = 0;
   size_t slot = 0; ///< in the plan of its arena
@@ -85,8 +87,12 @@ std::vector<Planned> ConvertGraphToLowered::liveness(graph::EntryOp entry) {
     for (Value result : op.getResults())
       if (auto type = dyn_cast<RankedTensorType>(result.getType())) {
         position[result] = all.size();
-        all.push_back({result, outputRows, *rowBytes(graph::storageOf(type), type.getDimSize(1)),
-                       index, index});
+        std::string role;
+        if (op.hasAttr("layer"))
+          role = op.getAttrOfType<StringAttr>("section").str() + "/" +
+                 localName(op.getAttrOfType<StringAttr>("op_name").str());
+        all.push_back({result, role, outputRows,
+                       *rowBytes(graph::storageOf(type), type.getDimSize(1)), index, index});
       }
     ++index;
   }
@@ -96,13 +102,32 @@ std::vector<Planned> ConvertGraphToLowered::liveness(graph::EntryOp entry) {
 void ConvertGraphToLowered::lowerEntry(graph::EntryOp entry) {
   std::vector<Planned> all = liveness(entry);
   Value logits = entry.getBody().front().getTerminator()->getOperand(0);
+  /// A place that the same value of each layer shares.
+  struct Place {
+    std::string role;
+    bool outputRows;
+    size_t slot;
+  };
+  std::vector<Place> places;
   std::vector<PlannedBuffer> plans[2];
   for (Planned &planned : all) {
     std::vector<PlannedBuffer> &plan = plans[planned.outputRows];
-    planned.slot = plan.size();
     // The logits of both entries lie at the same place: at the head of their arena.
-    plan.push_back(
-        {planned.bytes, planned.first, planned.last, planned.value == logits ? int64_t(0) : -1});
+    int64_t fixed = planned.value == logits ? 0 : -1;
+    PlannedBuffer alone{planned.bytes, {{planned.first, planned.last}}, fixed};
+    auto shared = llvm::find_if(places, [&](const Place &place) {
+      return fixed < 0 && place.role == planned.role && place.outputRows == planned.outputRows &&
+             plan[place.slot].bytes == planned.bytes && !liveTogether(plan[place.slot], alone);
+    });
+    if (shared != places.end()) {
+      planned.slot = shared->slot;
+      plan[planned.slot].live.push_back(alone.live[0]);
+      continue;
+    }
+    planned.slot = plan.size();
+    plan.push_back(alone);
+    if (fixed < 0 && !planned.role.empty())
+      places.push_back({planned.role, planned.outputRows, planned.slot});
   }
   rowArena = std::max(rowArena, planArena(plans[0]));
   outputArena = std::max(outputArena, planArena(plans[1]));

@@ -64,6 +64,7 @@ DialectRegistry dialects() {
 struct Compilation::State {
   State() : context(dialects(), MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
+    context.printOpOnDiagnostic(false); // positions are the user's, not the IR's
   }
 
   void run(std::unique_ptr<Pass> pass);
@@ -129,7 +130,7 @@ std::string Compilation::text() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   state->module->print(os, OpPrintingFlags().enableDebugInfo());
-  return text;
+  return text + "\n"; // as writ-opt ends it
 }
 
 void Compilation::parse(std::string_view text, const std::string &fileName) {

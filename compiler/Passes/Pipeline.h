@@ -64,7 +64,8 @@ public:
   /// The remaining stages after buildRequirements().
   void run(const Catalog &catalog);
 
-  /// The module of the present stage, with positions; parse() of it prints the same text.
+  /// The module of the present stage, with positions, as `writ-opt -mlir-print-debuginfo` prints
+  /// it; parse() of it prints the same text.
   std::string text() const;
   /// Replaces the module. E203 where the text does not hold a valid module.
   void parse(std::string_view text, const std::string &fileName);

@@ -35,7 +35,7 @@ def Graph_WeightOp : Graph_Op<"weight", [Graph_InModule, Symbol]> {
   let summary = "a tensor of the model file, or a constant computed when compiling";
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$tensor, StrAttr:$storage,
       DenseI64ArrayAttr:$shape, OptionalAttr<StrAttr>:$layout,
-      OptionalAttr<DenseF64ArrayAttr>:$values);
+      OptionalAttr<F64ElementsAttr>:$values);
   let assemblyFormat = [{
     $sym_name `tensor` $tensor $storage $shape (`layout` $layout^)? (`values` $values^)? attr-dict
   }];
@@ -88,7 +88,8 @@ def Graph_HostOp : Graph_Op<"host_op", [Graph_InModule, Graph_Resolved]> {
 }
 
 def Graph_EntryOp : Graph_Op<"entry", [Graph_InModule, Symbol, IsolatedFromAbove,
-    SingleBlockImplicitTerminator<"ReturnOp">]> {
+    SingleBlockImplicitTerminator<"ReturnOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "the ops of one phase, in order";
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);

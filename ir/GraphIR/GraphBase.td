@@ -82,7 +82,8 @@ class Graph_Op<string mnemonic, list<Trait> traits = []> : Op<Graph_Dialect, mne
 
 class Graph_KernelOp<string mnemonic, dag operands, dag attributes, dag outs, string head>
     : Graph_Op<mnemonic, [Graph_Resolved, HasParent<"EntryOp">,
-                          DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+                          DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let arguments = !con(operands, attributes, (ins DictionaryAttr:$dimensions, StrAttr:$op_name,
       StrAttr:$section, OptionalAttr<I64Attr>:$layer, SymbolRefAttr:$resolution,
       Graph_Execution:$resolved_execution));
@@ -91,6 +92,11 @@ class Graph_KernelOp<string mnemonic, dag operands, dag attributes, dag outs, st
       # "`in` $section (`[` $layer^ `]`)? `resolved` `(` $resolution `,` $resolved_execution `)` "
       # "attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      setName((*this)->getResult(0), getOpName());
+    }
+  }];
 }
 
 #endif // WRIT_IR_GRAPH_BASE

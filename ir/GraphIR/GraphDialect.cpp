@@ -87,6 +87,13 @@ ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
   return parser.parseRegion(*result.addRegion(), arguments);
 }
 
+void EntryOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    setName(argument, argument.getArgNumber() == 0
+                          ? "rows"
+                          : "kv" + std::to_string(argument.getArgNumber() - 1));
+}
+
 void EntryOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getSymName());

@@ -260,9 +260,10 @@ std::optional<ExecutionAttr::Difference> ExecutionAttr::differenceFrom(Execution
     return d;
   if (auto d = strings("partition", getPartition(), other.getPartition()))
     return d;
-  if (auto d = strings("argument order", argumentNames(getArguments()),
-                       argumentNames(other.getArguments())))
-    return d;
+  if (std::string mine = argumentNames(getArguments()),
+      others = argumentNames(other.getArguments());
+      mine != others)
+    return Difference{"argument order", mine, others};
   if (auto d = attributes("argument list", getArguments(), other.getArguments()))
     return d;
   if (auto d = strings("contract digest", getContractSha256(), other.getContractSha256()))
@@ -322,8 +323,8 @@ LogicalResult WeightOp::verify() {
   if (elements < 1 || getShape().empty() || getShape().size() > 2)
     return emitOpError() << "has shape " << dims(getShape()) << "; a weight is [n, k] or [n]";
   // graph.weight C2
-  if (getValues() && int64_t(getValues()->size()) != elements)
-    return emitOpError() << "has " << getValues()->size() << " values for " << elements
+  if (getValues() && getValues()->getNumElements() != elements)
+    return emitOpError() << "has " << getValues()->getNumElements() << " values for " << elements
                          << " elements";
   return success();
 }

@@ -43,7 +43,7 @@ def Lowered_WeightOp : Lowered_Op<"weight", [Graph_InModule, Symbol]> {
   let summary = "a weight's place in the packed weights";
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$tensor, StrAttr:$storage,
       DenseI64ArrayAttr:$shape, StrAttr:$layout, I64Attr:$offset, I64Attr:$bytes,
-      OptionalAttr<DenseF64ArrayAttr>:$values);
+      OptionalAttr<F64ElementsAttr>:$values);
   let assemblyFormat = [{
     $sym_name `tensor` $tensor $storage $shape `layout` $layout `offset` $offset `bytes` $bytes
     (`values` $values^)? attr-dict

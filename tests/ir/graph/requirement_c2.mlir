@@ -1,0 +1,10 @@
+// RUN: not writ-opt %s -o /dev/null 2>&1 | FileCheck %s
+//
+// graph.requirement C2: Op, family, contract and target are named.
+// CHECK: error: 'graph.requirement' op names an op, a family, a contract and a target
+
+module {
+  graph.kv_group @kv0 0 !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
+  graph.weight @we tensor "we" "f32" [8, 32] layout "plain"
+  graph.requirement @r0 "y" : "linear" in "prefill" contract "" target "cpu" storage {activation = "f32", weight = "f32"} dimensions {k = 32, n = 8} attributes {} numbers {} inputs {activation = "x"} weights {weight = @we} section "epilogue"
+}

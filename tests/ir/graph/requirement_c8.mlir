@@ -1,0 +1,10 @@
+// RUN: not writ-opt %s -o /dev/null 2>&1 | FileCheck %s
+//
+// graph.requirement C8: The KV layer is one of the group's.
+// CHECK: error: 'graph.requirement' op uses KV layer 2 of @kv0, which is not there
+
+module {
+  graph.kv_group @kv0 0 !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
+  graph.weight @we tensor "we" "f32" [8, 32] layout "plain"
+  graph.requirement @r0 "y" : "linear" in "prefill" contract "c_v0" target "cpu" storage {activation = "f32", weight = "f32"} dimensions {k = 32, n = 8} attributes {} numbers {} inputs {activation = "x"} weights {weight = @we} section "epilogue" kv @kv0[2]
+}
