@@ -18,7 +18,8 @@ TEST(EditDistance, CountsEdits) {
 
 TEST(EditDistance, NearestNamesComeInOrderAndFarOnesNotAtAll) {
   std::vector<std::string> names = {"weights", "weight", "bias", "weight", "height"};
-  EXPECT_EQ(nearestNames("wieght", names), (std::vector<std::string>{"weight", "height", "weights"}));
+  EXPECT_EQ(nearestNames("wieght", names),
+            (std::vector<std::string>{"weight", "height", "weights"}));
   EXPECT_EQ(nearestNames("weight", names),
             (std::vector<std::string>{"weight", "height", "weights"}));
   EXPECT_EQ(nearestNames("weight", names, 1), (std::vector<std::string>{"weight"}));
