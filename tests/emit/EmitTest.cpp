@@ -115,7 +115,8 @@ TEST(Emit, TiedEmbeddingIsPackedOnce) {
 
 TEST(Emit, ForeignNamesAreEscaped) {
   CallModel model = compileTiny(catalog(), "portable").callModel();
-  model.name = "a\"b\\c\n*/ \xff ?" "?/";
+  model.name = "a\"b\\c\n*/ \xff ?"
+               "?/";
   const std::string text = textOf(emitCpp(model));
   EXPECT_NE(text.find(R"("a\"b\\c\012*/ \377 \077\077/")"), std::string::npos);
   EXPECT_EQ(text.find("c\n*/"), std::string::npos);
