@@ -57,16 +57,19 @@ test-unit: build ## the tests that need no model
 	@scripts/run-tests build -LE '^(e2e|model|long)$$'
 
 test-numerical-contracts: build ## contracts, kernels and their bits alone
-	@scripts/run-tests build -L '$(call labels,$(BITS))' -LE '^long$$'
+	@scripts/run-tests build -L '$(call labels,$(BITS) evidence)' -LE '^long$$'; status=$$?; echo; \
+	  scripts/evidence/contract_table.py --junit build/junit.xml; exit $$status
 
 test-long: build build-clang model ## the full products of threads, chunks, instruction sets, compilers
-	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))'
+	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))' \
+	  --and build-clang -L '^long$$' -R '^invariance\.'
 
 # Sanitizers of clang 14 want their shadow memory where newer kernels put other things at random;
 # without address space randomization (where the machine lets us turn it off) they never collide.
 no_aslr = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-test-sanitize: setup model ## ASan and UBSan over the suite, TSan over the threaded parts
+# The tests ask the optimised build's tool for packages, so that stands beside them.
+test-sanitize: build model ## ASan and UBSan over the suite, TSan over the threaded parts
 	@$(no_aslr) $(MAKE) --no-print-directory run-sanitizers
 
 run-sanitizers:
