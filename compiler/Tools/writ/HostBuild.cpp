@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// environment: does not change numerics
 extern char **environ;
 
 namespace writ::tool {
@@ -33,6 +34,7 @@ int run(const std::vector<std::string> &words, const std::string &log) {
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   pid_t child;
+  // environment: does not change numerics
   const int started =
       posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -107,6 +109,7 @@ void buildPackage(const std::string &package, const std::string &shown, const st
                                         "-B",
                                         tree,
                                         "-DCMAKE_BUILD_TYPE=Release",
+                                        "-DCMAKE_CXX_FLAGS=", // not those of the environment
                                         "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + package + "/lib",
                                         "-DCMAKE_ARCHIVE_OUTPUT_DIRECTORY=" + package + "/lib",
                                         "-DWRIT_ROOT=" + installRoot(),
