@@ -118,19 +118,22 @@ template <typename Format> struct BlockPanels {
     Lanes m = zero();
     if constexpr (Format::kMinimum)
       m = loadHalf(minimums(panel, block, k));
-    constexpr int64_t groups = Format::kNibbles ? 4 : 8;
-    for (int64_t g = 0; g < groups; ++g)
-      for (int64_t j = 0; j < 4; ++j)
-        for (int high = 0; high < (Format::kNibbles ? 2 : 1); ++high) {
-          alignas(64) float q[kPanelRows];
-          for (int64_t r = 0; r < kPanelRows; ++r) {
-            const int byte = from[g * 64 + r * 4 + j];
-            const int value = !Format::kNibbles ? byte : high ? byte >> 4 : byte & 15;
-            q[r] = static_cast<float>(value - Format::kBias);
-          }
-          const Lanes w = Format::kMinimum ? fma(d, load(q), m) : mul(d, load(q));
-          store(w, out + (16 * high + 4 * g + j) * kPanelRows);
+    const Lanes bias = broadcast(static_cast<float>(Format::kBias));
+    const auto decoded = [&](const uint8_t *group, int shift, uint32_t mask) {
+      const Lanes q = sub(loadField(group, shift, mask), bias);
+      return Format::kMinimum ? fma(d, q, m) : mul(d, q);
+    };
+    // a group of 64 bytes is a 32-bit word for each row: byte j holds elements 4g + j (and 16 more)
+    for (int g = 0; g < (Format::kNibbles ? 4 : 8); ++g)
+      for (int j = 0; j < 4; ++j) {
+        float *to = out + (4 * g + j) * kPanelRows;
+        if constexpr (Format::kNibbles) {
+          store(decoded(from + g * 64, 8 * j, 15), to);
+          store(decoded(from + g * 64, 8 * j + 4, 15), to + 16 * kPanelRows);
+        } else {
+          store(decoded(from + g * 64, 8 * j, 255), to);
         }
+      }
   }
 };
 

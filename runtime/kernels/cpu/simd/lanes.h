@@ -4,6 +4,7 @@
 // registers. Each operation is one IEEE operation per lane (fma: one rounding):
 //
 //   load, store, broadcast, zero        loadHalf, loadBfloat, storeHalf (converts)
+//   loadField(from, shift, mask)        float of (word >> shift) & mask, a 32-bit word a lane
 //   add, sub, mul, div, fma, maximum    maximum gives b where either operand is a NaN
 //   absolute, roundEven                 selectGreater(a, b, x, y) = a > b ? x : y, a lane at a time
 //   selectNaN(a, x, y) = a is NaN ? x : y

@@ -40,6 +40,16 @@ inline Lanes loadHalf(const uint16_t *from) {
   return {hn::PromoteTo(kTag, hn::LoadU(half, halves)),
           hn::PromoteTo(kTag, hn::LoadU(half, halves + 8))};
 }
+inline HalfLanes loadHalfField(const uint8_t *from, int shift, uint32_t mask) {
+  const hn::Repartition<uint8_t, HalfTag> bytes;
+  const hn::RebindToUnsigned<HalfTag> words;
+  const auto word = hn::BitCast(words, hn::LoadU(bytes, from));
+  const auto field = hn::And(hn::ShiftRightSame(word, shift), hn::Set(words, mask));
+  return hn::ConvertTo(kTag, hn::BitCast(kIntTag, field));
+}
+inline Lanes loadField(const uint8_t *from, int shift, uint32_t mask) {
+  return {loadHalfField(from, shift, mask), loadHalfField(from + 32, shift, mask)};
+}
 inline Lanes loadBfloat(const uint16_t *from) {
   const hn::Rebind<uint16_t, HalfTag> half;
   const hn::RebindToUnsigned<HalfTag> wide;

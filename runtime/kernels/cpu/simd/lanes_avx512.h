@@ -33,6 +33,13 @@ inline Lanes loadHalf(const uint16_t *from) {
   const hn::Rebind<hwy::float16_t, LanesTag> half;
   return hn::PromoteTo(kTag, hn::LoadU(half, reinterpret_cast<const hwy::float16_t *>(from)));
 }
+inline Lanes loadField(const uint8_t *from, int shift, uint32_t mask) {
+  const hn::Repartition<uint8_t, LanesTag> bytes;
+  const hn::RebindToUnsigned<LanesTag> words;
+  const auto word = hn::BitCast(words, hn::LoadU(bytes, from));
+  const auto field = hn::And(hn::ShiftRightSame(word, shift), hn::Set(words, mask));
+  return hn::ConvertTo(kTag, hn::BitCast(kIntTag, field));
+}
 inline Lanes loadBfloat(const uint16_t *from) {
   const hn::Rebind<uint16_t, LanesTag> half;
   const hn::RebindToUnsigned<LanesTag> wide;

@@ -33,6 +33,15 @@ inline Lanes zero() {
 inline Lanes loadHalf(const uint16_t *from) {
   WRIT_EACH_LANE(floatFromHalf(from[i]));
 }
+inline Lanes loadField(const uint8_t *from, int shift, uint32_t mask) {
+  Lanes result;
+  for (int i = 0; i < 16; ++i) {
+    uint32_t word;
+    __builtin_memcpy(&word, from + 4 * i, sizeof(word));
+    result.v[i] = static_cast<float>(static_cast<int32_t>(word >> shift & mask));
+  }
+  return result;
+}
 inline Lanes loadBfloat(const uint16_t *from) {
   WRIT_EACH_LANE(floatFromBfloat(from[i]));
 }
