@@ -8,6 +8,7 @@
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Report.h"
 #include "writ/kernel_table.h"
+#include "writ/packed_layout.h"
 #include "writ/writ.h"
 
 #include <filesystem>
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *kWeightsFile = "weights.safetensors";
+/// Of a weight's source that is packed at one time.
+constexpr int64_t kSliceBytes = int64_t(1) << 20;
 
 /// Creates the folder of a file and writes it.
 void writeText(const std::string &folder, const std::string &file, const std::string &text) {
@@ -47,7 +50,39 @@ struct WrittenWeights {
   uint64_t dataOffset;
 };
 
-/// Packs one weight at a time, so that no second copy of the model is ever in memory.
+/// Packs one weight, a few panels of rows at a time: neither the source nor the packed bytes are
+/// ever in memory as a whole. Panels are independent, so slices of whole panels give the bytes of
+/// the whole.
+void writeWeight(const CompiledModel &model, const PackedWeight &weight,
+                 SafetensorsWriter &writer) {
+  const auto [n, k] = extents(weight);
+  const std::span<const std::byte> source = sourceBytes(*model.file, weight);
+  const int64_t rowBytes = fileBytes(weight.storage, 1, k);
+  auto require = [&](bool fits) {
+    if (!fits)
+      throw Error({kWeightsFile}, "E053",
+                  fmt::format("weight '{}' ({} as {}) does not fit its place in the package",
+                              weight.name, weight.storage, weight.layout));
+  };
+  require(rowBytes > 0 && rowBytes * n == int64_t(source.size()));
+  const int64_t slice = alignUp(std::max<int64_t>(1, kSliceBytes / rowBytes), kPanelRows);
+  int64_t written = 0;
+  std::vector<std::byte> packed;
+  for (int64_t first = 0; first < n; first += slice) {
+    const int64_t rows = std::min(slice, n - first);
+    const int64_t bytes = packedBytes(weight.layout, weight.storage, rows, k);
+    require(bytes > 0);
+    packed.assign(size_t(bytes), std::byte{0});
+    require(packWeight(weight.layout, weight.storage, rows, k, source.data() + first * rowBytes,
+                       packed.data()));
+    writer.write({reinterpret_cast<const char *>(packed.data()), packed.size()});
+    written += bytes;
+    if (weight.values.empty())
+      model.file->release(*model.file->findTensor(weight.tensor));
+  }
+  require(written == weight.bytes);
+}
+
 WrittenWeights writeWeights(const CompiledModel &model, const std::string &folder,
                             const Progress &progress) {
   const std::string path = folder + "/" + kWeightsFile;
@@ -55,22 +90,13 @@ WrittenWeights writeWeights(const CompiledModel &model, const std::string &folde
   for (const PackedWeight &weight : model.call.weights)
     entries.push_back({weight.name, "U8", {weight.bytes}});
   SafetensorsWriter writer(path, entries, {{"format", "writ-packed"}});
-  std::vector<std::byte> packed;
   for (size_t i = 0; i < model.call.weights.size(); ++i) {
     const PackedWeight &weight = model.call.weights[i];
-    const auto [n, k] = extents(weight);
-    const std::span<const std::byte> source = sourceBytes(*model.file, weight);
-    packed.assign(size_t(weight.bytes), std::byte{0});
-    if (int64_t(writer.offset(i)) != weight.offset ||
-        packedBytes(weight.layout, weight.storage, n, k) != weight.bytes ||
-        fileBytes(weight.storage, n, k) != int64_t(source.size()) ||
-        !packWeight(weight.layout, weight.storage, n, k, source.data(), packed.data()))
+    if (int64_t(writer.offset(i)) != weight.offset)
       throw Error({path}, "E053",
-                  fmt::format("weight '{}' ({} as {}) does not fit its place in the package",
-                              weight.name, weight.storage, weight.layout));
-    writer.write({reinterpret_cast<const char *>(packed.data()), packed.size()});
-    if (weight.values.empty())
-      model.file->release(*model.file->findTensor(weight.tensor));
+                  fmt::format("weight '{}' lies at {}, the plan says {}", weight.name,
+                              writer.offset(i), weight.offset));
+    writeWeight(model, weight, writer);
     progress(double(weight.offset + weight.bytes) / double(model.call.weightsBytes));
   }
   writer.commit();
