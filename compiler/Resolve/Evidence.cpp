@@ -10,10 +10,6 @@
 namespace writ {
 namespace {
 
-std::string recordPath(const Catalog &catalog, const EvidenceNeed &need) {
-  return fmt::format("{}/evidence/{}/{}.json", catalog.paths().contracts, need.kind, need.subject);
-}
-
 /// The storage types of a model's weights, sorted: what an end-to-end record is bound to.
 std::string storageSet(const CircuitInstance &instance) {
   std::set<std::string> types;
@@ -24,7 +20,32 @@ std::string storageSet(const CircuitInstance &instance) {
   return fmt::format("{}", fmt::join(types, "+"));
 }
 
+EvidenceNeed contractNeed(const std::string &contract, const Location &location) {
+  return {"contract",
+          contract,
+          {"contract:" + contract, "functions", "vocabulary", "reference"},
+          location};
+}
+
+/// A provider's record speaks of every contract that its map names.
+EvidenceNeed providerNeed(const KernelMap &map, const Location &location) {
+  EvidenceNeed need{"provider", map.id, {"map:" + map.id, "source:" + map.id}, location};
+  for (const std::string &contract : map.contracts)
+    need.bound.push_back("contract:" + contract);
+  for (const char *key : {"functions", "vocabulary", "reference"})
+    need.bound.push_back(key);
+  return need;
+}
+
+std::string shortened(const std::string &digest) {
+  return digest.substr(0, 12);
+}
+
 } // namespace
+
+std::string evidencePath(const Catalog &catalog, const EvidenceNeed &need) {
+  return fmt::format("{}/evidence/{}/{}.json", catalog.paths().contracts, need.kind, need.subject);
+}
 
 CurrentDigests catalogDigests(const Catalog &catalog) {
   CurrentDigests digests;
@@ -42,6 +63,15 @@ CurrentDigests catalogDigests(const Catalog &catalog) {
   return digests;
 }
 
+std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog) {
+  std::vector<EvidenceNeed> needs;
+  for (const auto &[id, contract] : catalog.contracts())
+    needs.push_back(contractNeed(id, contract.json.at("id").location()));
+  for (const auto &[id, map] : catalog.kernelMaps())
+    needs.push_back(providerNeed(map, map.json.at("id").location()));
+  return needs;
+}
+
 std::vector<EvidenceNeed>
 evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Profile &profile,
               const std::vector<std::pair<Requirement, Resolution>> &decisions) {
@@ -54,17 +84,8 @@ evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Pro
   for (const auto &[requirement, resolution] : decisions) {
     contracts.insert("contract:" + resolution.contract);
     sources.insert("source:" + resolution.provider);
-    add({"contract",
-         resolution.contract,
-         {"contract:" + resolution.contract, "functions", "vocabulary", "reference"},
-         requirement.location});
-    EvidenceNeed provider{"provider",
-                          resolution.provider,
-                          {"map:" + resolution.provider, "source:" + resolution.provider,
-                           "contract:" + resolution.contract, "functions", "vocabulary",
-                           "reference"},
-                          requirement.location};
-    add(provider);
+    add(contractNeed(resolution.contract, requirement.location));
+    add(providerNeed(catalog.kernelMaps().at(resolution.provider), requirement.location));
   }
   EvidenceNeed stitched{
       "stitched", instance.circuit + "." + profile.id, {circuit, profileKey}, circuitAt};
@@ -83,11 +104,12 @@ evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Pro
 
 std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
                           const CurrentDigests &current) {
-  const std::string path = recordPath(catalog, need);
+  const std::string path = evidencePath(catalog, need);
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return "there is no record";
   const Json record = readJsonFile(path);
+  checkSchema(record, readJsonFile(catalog.paths().contracts + "/schema/evidence.json"));
   if (record.at("kind").asString() != need.kind || record.at("subject").asString() != need.subject)
     return fmt::format("the record speaks of {} '{}'", record.at("kind").asString(),
                        record.at("subject").asString());
@@ -100,8 +122,11 @@ std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
     if (!digest)
       return fmt::format("it does not bind '{}'", key);
     auto now = current.find(key);
-    if (now == current.end() || now->second != digest->asString())
-      return fmt::format("it is stale: '{}' has changed since", key);
+    if (now == current.end())
+      return fmt::format("it is stale: there is no '{}' any more", key);
+    if (now->second != digest->asString())
+      return fmt::format("it is stale: it binds '{}' at {}, which is {} now", key,
+                         shortened(digest->asString()), shortened(now->second));
   }
   return "";
 }
@@ -110,16 +135,24 @@ void requireEvidence(const Catalog &catalog, const std::vector<EvidenceNeed> &ne
                      const CurrentDigests &current) {
   std::vector<Diagnostic> found;
   for (const EvidenceNeed &need : needs) {
-    const std::string fault = evidenceFault(catalog, need, current);
+    std::string fault;
+    std::vector<Diagnostic> malformed;
+    try {
+      fault = evidenceFault(catalog, need, current);
+    } catch (const Error &error) {
+      fault = "its record cannot be read";
+      malformed = error.diagnostics();
+    }
     if (fault.empty())
       continue;
     found.push_back({need.location,
                      "E103",
                      fmt::format("{} '{}' is not validated: {}", need.kind, need.subject, fault),
-                     {{{recordPath(catalog, need)}, "the evidence record lies here"},
+                     {{{evidencePath(catalog, need)}, "the evidence record lies here"},
                       {{},
                        "'make evidence' makes the records; --bringup compiles without them, not "
                        "for production"}}});
+    found.insert(found.end(), malformed.begin(), malformed.end());
   }
   if (!found.empty())
     throw Error(std::move(found));

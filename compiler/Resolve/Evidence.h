@@ -33,17 +33,25 @@ struct EvidenceNeed {
   Location location; ///< what needs it, in the user's file
 };
 
+/// What no model is needed for: a record of each contract and of each provider.
+std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog);
+
 /// The needs of one model: its circuit, each contract and provider in use, the stitched and the
 /// end-to-end record of (circuit, profile[, storage types]).
 std::vector<EvidenceNeed>
 evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Profile &profile,
               const std::vector<std::pair<Requirement, Resolution>> &decisions);
 
-/// Why a record does not count, or "" where it does.
+/// Where the record of a need lies.
+std::string evidencePath(const Catalog &catalog, const EvidenceNeed &need);
+
+/// Why a record does not count, or "" where it does. Throws what reading a malformed one throws
+/// (E010, E011; E012, E014 and E015 by contracts/schema/evidence.json).
 std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
                           const CurrentDigests &current);
 
-/// Throws E103 for every need that no current record meets.
+/// Throws E103 for every need that no current record meets, followed by the faults of a malformed
+/// record.
 void requireEvidence(const Catalog &catalog, const std::vector<EvidenceNeed> &needs,
                      const CurrentDigests &current);
 

@@ -20,6 +20,8 @@ public:
 
   /// Units of the map's extent and grain.
   int64_t units() const { return unitCount; }
+  /// The argument block.
+  const void *arguments() const { return slots.data(); }
   /// Poisons every output and the KV pages' free places.
   void poison();
   /// Runs the units in these ranges, in order.

@@ -89,6 +89,13 @@ struct ExplainCommand {
 };
 int runExplain(const ExplainCommand &command);
 
+struct DigestsCommand {
+  std::string model; ///< empty: what the catalog alone needs
+  CompileOptions compile;
+  bool needs = false, json = false;
+};
+int runDigests(const DigestsCommand &command);
+
 struct CacheCommand {
   bool prune = false, json = false;
 };

@@ -39,17 +39,15 @@ void readChat(CompiledModel &model) {
   }
 }
 
-void checkEvidence(const CompiledModel &model) {
+} // namespace
+
+std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
   std::vector<std::pair<Requirement, Resolution>> decisions;
   for (const ResolvedRequirement &resolved : model.resolutions)
     decisions.emplace_back(resolved.requirement, resolved.resolution);
-  requireEvidence(model.catalog,
-                  evidenceNeeds(model.catalog, model.instance,
-                                model.catalog.profiles().at(model.profile), decisions),
-                  currentDigests(model.catalog));
+  return writ::evidenceNeeds(model.catalog, model.instance,
+                             model.catalog.profiles().at(model.profile), decisions);
 }
-
-} // namespace
 
 CurrentDigests currentDigests(const Catalog &catalog) {
   CurrentDigests digests = catalogDigests(catalog);
@@ -84,7 +82,7 @@ CompiledModel compileModel(const std::string &path, const CompileOptions &option
   compilation.resolve(model.catalog);
   model.resolutions = compilation.resolutions();
   if (!options.bringup)
-    checkEvidence(model);
+    requireEvidence(model.catalog, evidenceNeeds(model), currentDigests(model.catalog));
   compilation.buildGraph();
   model.graphIr = compilation.text();
   compilation.lower();

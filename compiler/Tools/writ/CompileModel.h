@@ -32,6 +32,9 @@ struct CompiledModel {
 /// Reads, instantiates, resolves and lowers. Production demands current evidence (E103).
 CompiledModel compileModel(const std::string &path, const CompileOptions &options);
 
+/// The evidence that production needs for the model.
+std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model);
+
 /// What the installed provider and reference sources are, added to the catalog's digests.
 CurrentDigests currentDigests(const Catalog &catalog);
 

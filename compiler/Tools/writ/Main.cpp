@@ -95,6 +95,19 @@ void addScore(CLI::App &app, ScoreCommand &command) {
   sub->footer("example:\n  writ score build/smollm2 --text essay.txt --json");
 }
 
+void addDigests(CLI::App &app, DigestsCommand &command) {
+  CLI::App *sub = app.add_subcommand("digests", "show what evidence records are bound to");
+  sub->add_option("model", command.model,
+                  "model file: show the records that its production needs, and their state");
+  sub->add_option("--profile", command.compile.profile, "numerical profile of the model")
+      ->capture_default_str();
+  sub->add_option(
+      "--data", command.compile.data,
+      "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)");
+  sub->add_flag("--needs", command.needs, "show the records of all contracts and providers");
+  sub->add_flag("--json", command.json, "print one JSON object with digests and needs");
+}
+
 void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &inspect,
                       ExplainCommand &explain, CacheCommand &cache) {
   CLI::App *sub = app.add_subcommand("tokenize", "text to token ids and back");
@@ -133,10 +146,12 @@ int dispatch(int argc, char **argv) {
   TokenizeCommand tokenize;
   InspectCommand inspect;
   ExplainCommand explain;
+  DigestsCommand digests;
   CacheCommand cache;
   addCompile(app, compile);
   addRun(app, run);
   addScore(app, score);
+  addDigests(app, digests);
   addSmallCommands(app, tokenize, inspect, explain, cache);
   try {
     app.parse(argc, argv);
@@ -156,6 +171,8 @@ int dispatch(int argc, char **argv) {
     return runInspect(inspect);
   if (name == "explain")
     return runExplain(explain);
+  if (name == "digests")
+    return runDigests(digests);
   return runCache(cache);
 }
 

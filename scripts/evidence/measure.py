@@ -1,0 +1,163 @@
+"""Runs the programs that evidence is taken from, and keeps what they said.
+
+A result is reused while the program, what it reads and how it was called stay the same.
+"""
+
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from oracles import ROOT, sha256_of
+
+MAKE_MODEL = ROOT / "scripts" / "make-random-model"
+
+
+class Bench:
+    def __init__(self, build):
+        self.build = pathlib.Path(build)
+        self.folder = self.build / "evidence"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.writ = self.build / "bin" / "writ"
+        if not self.writ.exists():
+            raise SystemExit(f"error: {self.writ} is absent; run make build")
+        self._digests, self._tests = {}, {}
+
+    def run_writ(self, *words):
+        """(exit status, standard output, standard error)"""
+        command = [str(self.writ), *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def digests(self, model=None, profile=None):
+        """What `writ digests` says of the catalog, or of a model under a profile."""
+        key = (model, profile)
+        if key not in self._digests:
+            words = ["digests", "--json", "--data", ROOT]
+            words += [model, "--profile", profile] if model else []
+            code, out, err = self.run_writ(*words)
+            if code:
+                raise SystemExit(f"error: writ {' '.join(map(str, words))}: {err.strip()}")
+            self._digests[key] = json.loads(out)
+        return self._digests[key]
+
+    def profiles(self):
+        return sorted(path.stem for path in (ROOT / "contracts" / "profiles").glob("*.json"))
+
+    def map(self, provider):
+        """The kernel map of a provider, and the path of its source."""
+        for path in (ROOT / "kernel_maps").glob(f"*/{provider}.json"):
+            source = ROOT / "runtime" / "kernels" / "cpu" / path.parent.name / f"{provider}.cpp"
+            return json.loads(path.read_text()), source
+        raise SystemExit(f"error: there is no map of '{provider}'")
+
+    def storage_types(self):
+        """Those that make-random-model writes, as its own help names them."""
+        text = subprocess.run([sys.executable, MAKE_MODEL, "--help"], capture_output=True,
+                              text=True, check=True).stdout  # fmt: skip
+        return text.split("--type {", 1)[1].split("}", 1)[0].split(",")
+
+    def random_model(self, storage, *options):
+        path = self.folder / f"random-{storage}{'-'.join(options)}.gguf"
+        self._once(path, [sys.executable, MAKE_MODEL, path, "--type", storage, *options], [MAKE_MODEL])
+        return path
+
+    def tests(self, program):
+        """name → test, of a GoogleTest program; None where it was not built."""
+        if program not in self._tests:
+            path, out = self.build / "bin" / program, self.folder / f"{program}.json"
+            self._tests[program] = None
+            if path.exists():
+                command = [path, f"--gtest_output=json:{out}", "--gtest_brief=1"]
+                self._once(out, command, [path], may_fail=True)
+                self._tests[program] = read_tests(out)
+        return self._tests[program]
+
+    def stitched(self, model, profile):
+        """The report of stitched_parity; None where it cannot be run."""
+        program = self.build / "bin" / "stitched_parity"
+        if not program.exists():
+            return None
+        out = self.folder / f"stitched-{model.stem}.{profile}.json"
+        package = self.folder / "packages" / f"{model.stem}.{profile}"
+        stamp = self._stamp([out], [program, self.writ, self._runtime(), model])
+        if not self._is_current(out, stamp):
+            shutil.rmtree(package, ignore_errors=True)
+            code, _, err = self.run_writ("compile", model, "--bringup", "--profile", profile,
+                                         "--data", ROOT, "-o", package)  # fmt: skip
+            if code:
+                return {"verdict": "failed", "faults": [err.strip()[:500]]}
+            out.unlink(missing_ok=True)
+            command = [program, "--package", package, "--model", model, "--data", ROOT, "--out", out]
+            print("$", *command, flush=True)
+            subprocess.run(command, check=False)
+            shutil.rmtree(package, ignore_errors=True)
+            if not out.exists():
+                return {"verdict": "failed", "faults": ["stitched_parity ended without a report"]}
+            self._keep(out, stamp)
+        return json.loads(out.read_text())
+
+    def compile_commands(self, source):
+        """The options of each compilation of a source that decide its code."""
+        commands = json.loads((self.build / "compile_commands.json").read_text())
+        found = []
+        for entry in commands:
+            if pathlib.Path(entry["file"]).name == source.name and source.parent.name in entry["file"]:
+                words = entry["command"].split()
+                found.append(sorted({w for w in words if w.startswith(("-m", "-O", "-f", "-std"))
+                                     and "=/" not in w}))  # fmt: skip
+        return sorted(found)
+
+    def compiler(self):
+        cache = (self.build / "CMakeCache.txt").read_text()
+        program = next(line.split("=", 1)[1] for line in cache.splitlines()
+                       if line.startswith("CMAKE_CXX_COMPILER:"))  # fmt: skip
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+        return said.stdout.splitlines()[0]
+
+    def _runtime(self):
+        return self.build / "lib" / "libwrit_runtime.so"
+
+    def _stamp(self, command, inputs):
+        """A digest of the call, of the files that it needs, and of the catalog."""
+        digest = hashlib.sha256(repr([str(word) for word in command]).encode())
+        digest.update(json.dumps(self.digests()["digests"], sort_keys=True).encode())
+        for path in inputs:
+            digest.update(sha256_of(path).encode())
+        return digest.hexdigest()
+
+    def _is_current(self, out, stamp):
+        kept = out.with_suffix(out.suffix + ".stamp")
+        return out.exists() and kept.exists() and kept.read_text() == stamp
+
+    def _keep(self, out, stamp):
+        out.with_suffix(out.suffix + ".stamp").write_text(stamp)
+
+    def _once(self, out, command, inputs, may_fail=False):
+        stamp = self._stamp(command, inputs)
+        if self._is_current(out, stamp):
+            return
+        out.unlink(missing_ok=True)
+        print("$", *command, flush=True)
+        done = subprocess.run([str(word) for word in command], check=False)
+        if done.returncode and not may_fail:
+            raise SystemExit(f"error: {command[0]} failed")
+        if out.exists():
+            self._keep(out, stamp)
+
+
+def read_tests(path):
+    """The tests of a GoogleTest JSON report; nothing where it is absent or broken off."""
+    try:
+        report = json.loads(path.read_text())
+    except (OSError, json.JSONDecodeError):
+        return {}
+    tests = {}
+    for suite in report["testsuites"]:
+        for test in suite["testsuite"]:
+            name = f"{suite['name'].strip('/')}.{test['name']}"
+            tests[name] = test | {"passed": test["result"] == "COMPLETED" and not test.get("failures"),
+                                  "skipped": test["result"] == "SKIPPED"}  # fmt: skip
+    return tests

@@ -1,0 +1,185 @@
+"""What each kind of evidence record says, from what the programs measured."""
+
+import hashlib
+import json
+import pathlib
+import shutil
+import tempfile
+
+from oracles import ROOT, sha256_of
+from records import Facts
+
+# Contracts of pure copies and choices have no rounding for MPFR to judge: known answers do.
+KNOWN_ANSWERS = {"sample": "F11_Sampler.", "select_rows": "C8_SelectRows."}
+PRODUCTION, THREADED = "C8_ProductionEqualsReference.BitForBit/", "C8_ThreadedEqualsReference.BitForBit/"
+THREADS = [1, 2, 3, 7]
+ORACLE = [ROOT / "tests/conformance" / name for name in ("Bound.cpp", "Mpfr.h", "Oracle.cpp")]
+
+
+def _contract(subject):
+    path = next((ROOT / "contracts").glob(f"*/{subject}.json"))
+    return json.loads(path.read_text())
+
+
+def contract(bench, subject):
+    """The reference against an oracle that shares nothing with it."""
+    facts = Facts()
+    family = _contract(subject)["family"]
+    if family in KNOWN_ANSWERS:
+        tests = bench.tests("reference_test")
+        chosen = {n: t for n, t in (tests or {}).items() if n.startswith(KNOWN_ANSWERS[family])}
+        facts.measured = {"oracle": "known answers", "tests": sorted(chosen)}
+    else:
+        tests = bench.tests("reference_mpfr_test")
+        chosen = {n: t for n, t in (tests or {}).items() if t.get("contract") == subject}
+        worst = max((float(t["worst_error_over_bound"]) for t in chosen.values()), default=None)
+        facts.measured = {
+            "oracle": "MPFR",
+            "bound": _contract(subject)["bound"]["formula"],
+            "worst_error_over_bound": worst,
+            "shapes": len(chosen),
+            "inputs": sum(int(t["inputs"]) for t in chosen.values()),
+            "seeds": [1, 2],
+        }
+        if worst is not None and not worst <= 1:
+            facts.faults.append(f"the error is {worst} times the bound")
+    facts.measured["oracle_sha256"] = sources_digest(*ORACLE)
+    facts.faults += [f"{name} failed" for name, test in chosen.items() if not test["passed"]]
+    if not chosen:
+        facts.gaps.append("no test of the reference speaks of it")
+    return facts
+
+
+def provider(bench, subject):
+    """Production and threaded function against the reference, body by body."""
+    kernel, source = bench.map(subject)
+    facts = Facts({"compiler": bench.compiler(), "options": bench.compile_commands(source),
+                   "functions": kernel["functions"], "isa": {}})  # fmt: skip
+    production, threaded = bench.tests("kernels_test") or {}, bench.tests("threaded_test") or {}
+    for isa in kernel["isa"]:
+        cases = [t for n, t in production.items() if n.startswith(f"{PRODUCTION}{subject}_{isa}_")]
+        with_threads = {count: threaded.get(f"{THREADED}{subject}_{isa}_threads{count}")
+                        for count in THREADS}  # fmt: skip
+        runs = cases + [test for test in with_threads.values() if test]
+        for test in runs:
+            if not test["passed"] and not test["skipped"]:
+                facts.faults.append(f"{test['name']} failed")
+        facts.measured["isa"][isa] = {
+            "shapes": sum(test["passed"] for test in cases),
+            "threads": [count for count, test in with_threads.items() if test and test["passed"]],
+        }
+        if any(test["skipped"] for test in runs):
+            facts.gaps.append(f"this machine has no {isa}")
+        elif not cases:
+            facts.gaps.append(f"{isa}: production was compared with nothing")
+        elif facts.measured["isa"][isa]["threads"] != THREADS and not facts.faults:
+            facts.gaps.append(f"{isa}: not compared with all of {THREADS} threads")
+    return facts
+
+
+def circuit(bench, answers, real, profile):
+    """The circuit fits models, and refuses what it does not know."""
+    del profile
+    facts = Facts({"instantiated": []})
+    for path, answer in answers.items():
+        facts.measured["instantiated"].append({"model": label(path, answer, real),
+                                               "model_sha256": answer["model_sha256"]})  # fmt: skip
+    name = next(iter(answers.values()))["circuit"]
+    text = (ROOT / "circuits" / f"{name}.json").read_text()
+    architecture = json.loads(text)["match"]["general.architecture"]
+    refusals = {
+        "a metadata key that nothing consumes": ("E031", text, ["--set", f"{architecture}.unknown=1"]),
+        "an unknown field": ("E014", text.replace("{", '{ "unknown": 1,', 1), []),
+        "an unknown op": ("E030", text.replace('"op": "', '"op": "un', 1), []),
+    }
+    facts.measured["refuses"] = {}
+    for what, (code, circuit_text, options) in refusals.items():
+        said = refusal(bench, name, circuit_text, bench.random_model("f32", *options))
+        facts.measured["refuses"][what] = said
+        if said != code:
+            facts.faults.append(f"{what} is not refused with {code}, but with '{said}'")
+    if real is None:
+        facts.gaps.append("the real model is absent")
+    return facts
+
+
+def refusal(bench, name, circuit_text, model):
+    """The code of the diagnostic that a changed circuit, or a model, brings about; "" for none."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("contracts", "kernel_maps", "circuits"):
+            shutil.copytree(ROOT / part, pathlib.Path(folder, part))
+        pathlib.Path(folder, "circuits", f"{name}.json").write_text(circuit_text)
+        code, _, err = bench.run_writ("digests", model, "--data", folder)
+    first = err.splitlines()[0] if err else ""
+    return first.rsplit("[", 1)[1].rstrip("]") if code == 1 and first.endswith("]") else ""
+
+
+def stitched(bench, answers, real, profile):
+    """Every call of compiled models, on the weights of the model's file."""
+    facts = Facts({"models": []})
+    for path, answer in answers.items():
+        report = bench.stitched(path, profile)
+        if report is None:
+            facts.gaps.append("stitched_parity was not built")
+            continue
+        name = label(path, answer, real)
+        if report["verdict"] != "validated":
+            facts.faults.append(f"{name}: {(report['faults'] or ['no verdict'])[0]}")
+        kept = ("storages", "sessions", "steps", "inputs_traced", "ops", "controls")
+        facts.measured["models"].append({"model": name, "model_sha256": answer["model_sha256"],
+                                         **{key: report.get(key) for key in kept}})  # fmt: skip
+    if real is None:
+        facts.gaps.append("the real model is absent")
+    return facts
+
+
+def end_to_end(bench, comparison, real, profile):
+    """The model's logits against the live oracle, by the bounds of compare_logits.py."""
+    facts = Facts()
+    try:
+        said = json.loads(comparison.read_text())
+    except (OSError, json.JSONDecodeError):
+        facts.gaps.append(f"{comparison.name} is absent; compare_logits.py writes it")
+        return facts
+    texts = said["texts"]
+    facts.measured = {
+        "model": said["model"]["title"],
+        "model_sha256": said["model"]["sha256"],
+        "oracle": said["oracle"],
+        "tokens": sum(text["tokens"] for text in texts.values()),
+        "nmse": said["totals"][profile]["nmse"],
+        "bounds": [{key: verdict[key] for key in ("bound", "figure", "limit", "kept")}
+                   for verdict in said["verdicts"]],
+        "logits_sha256": {name: text[profile]["logits_sha256"] for name, text in texts.items()},
+    }  # fmt: skip
+    if said["model"]["sha256"] != sha256_of(real):
+        facts.gaps.append(f"{comparison.name} speaks of another model")
+        return facts
+    facts.faults += [f"bound {v['bound']} is not kept" for v in said["verdicts"] if not v["kept"]]
+    facts.faults += said["false_claims"]
+    if not said["verdicts"]:
+        facts.gaps.append(f"{comparison.name} gives no verdict")
+    # The comparison may be of an older build: the shortest text must still give its bits.
+    name = min(texts, key=lambda text: texts[text]["tokens"])
+    text = ROOT / "tests" / "data" / "texts" / f"{name}.txt"
+    code, out, err = bench.run_writ("score", real, "--bringup", "--profile", profile, "--data", ROOT,
+                                    "--text", text, "--json")  # fmt: skip
+    if code or json.loads(out)["logits_sha256"] != texts[name][profile]["logits_sha256"]:
+        facts.gaps.append(f"{comparison.name} is of other bits: '{name}' gives other logits now"
+                          + (f" ({err.strip()[:200]})" if code else ""))  # fmt: skip
+    return facts
+
+
+def label(path, answer, real):
+    if path == real:
+        return path.name
+    return f"make-random-model: {path.stem.removeprefix('random-')}, {answer['model_sha256'][:12]}"
+
+
+def sources_digest(*paths):
+    """Digest of the sources of an oracle: its records say which one judged."""
+    digest = hashlib.sha256()
+    for path in paths:
+        data = path.read_bytes()
+        digest.update(f"{path.name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()

@@ -1,0 +1,125 @@
+//===- threaded_test.cpp - every threaded entry against the contract ------===//
+//
+// C8's third comparison: the function that a map names as `threaded` runs over the runtime's pool,
+// with several numbers of threads and every instruction set, and must give the reference's bits.
+// The entries are inline functions of the generated headers; threaded_entries.cpp, which CMake
+// writes from the maps, gives them one type.
+//
+//===----------------------------------------------------------------------===//
+#include "pool/thread_pool.h"
+#include "tests/conformance/KernelCall.h"
+#include "tests/conformance/ThreadedEntries.h"
+
+#include <gtest/gtest.h>
+#include <iostream>
+
+namespace writ::test {
+namespace {
+
+constexpr int kThreads[] = {1, 2, 3, 7};
+
+struct Shape {
+  Dimensions dimensions;
+  std::vector<int32_t> positions = {};
+};
+
+/// More units than threads, and fewer; an odd number of each.
+std::vector<Shape> shapesOf(const std::string &family) {
+  if (family == "linear")
+    return {{{{"rows", 5}, {"k", 288}, {"n", 211}}}, {{{"rows", 1}, {"k", 64}, {"n", 17}}}};
+  if (family == "embedding")
+    return {{{{"rows", 17}, {"vocabulary", 37}, {"n", 96}}}};
+  if (family == "quantize_activation")
+    return {{{{"rows", 17}, {"k", 160}}}, {{{"rows", 2}, {"k", 64}}}};
+  if (family == "rope_table")
+    return {{{{"rows", 11}, {"rope_dims", 64}}}};
+  if (family == "rope")
+    return {{{{"rows", 11}, {"heads", 3}, {"head_dim", 64}, {"rope_dims", 48}}}};
+  if (family == "kv_store")
+    return {{{{"rows", 9}, {"kv_heads", 3}, {"head_dim", 64}}, {0, 0, 0, 1, 15, 16, 17, 31, 255}}};
+  if (family == "attention")
+    return {
+        {{{"rows", 5}, {"heads", 6}, {"kv_heads", 2}, {"head_dim", 64}}, {0, 33, 255, 256, 300}},
+        {{{"rows", 1}, {"heads", 4}, {"kv_heads", 1}, {"head_dim", 16}}, {600}}};
+  if (family == "sample" || family == "log_probability")
+    return {{{{"rows", 11}, {"vocabulary", 1000}}}, {{{"rows", 2}, {"vocabulary", 65}}}};
+  return {{{{"rows", 17}, {"n", 65}}}, {{{"rows", 1}, {"n", 16}}}};
+}
+
+struct Case {
+  std::string provider, isa;
+  int threads;
+};
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << c.provider << " " << c.isa << " with " << c.threads << " threads";
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const auto &[id, map] : Data::get().kernelMaps)
+    for (const std::string isa : map["isa"])
+      for (const int threads : kThreads)
+        list.push_back({id, isa, threads});
+  return list;
+}
+
+class C8_ThreadedEqualsReference : public testing::TestWithParam<Case> {};
+
+TEST_P(C8_ThreadedEqualsReference, BitForBit) {
+  const Case &c = GetParam();
+  if (!machineHas(c.isa)) {
+    std::cout << "this machine has no " << c.isa << ": body not run\n";
+    GTEST_SKIP();
+  }
+  const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
+  const ThreadedEntry entry = findThreadedEntry(map["functions"]["threaded"]);
+  ASSERT_NE(entry, nullptr);
+  writ_pool pool(c.threads, c.threads);
+  writ_step step{};
+  step.isa = isaOf(c.isa);
+  step.pool = &pool;
+  uint64_t seed = 100;
+  int compared = 0;
+  for (const std::string contract : map["contracts"])
+    for (const Shape &shape : shapesOf(map["op"]))
+      for (const Fill fill : {Fill::plain, Fill::special}) {
+        auto problem =
+            makeProblem(contract, shape.dimensions, {fill, ++seed, seed % 2 == 0, shape.positions});
+        problem->evaluate();
+        KernelCall call(*problem, map, seed);
+        call.poison();
+        entry(&step, 0, call.arguments());
+        ASSERT_EQ(call.difference(), "") << contract << ", values " << nameOf(fill);
+        ++compared;
+      }
+  RecordProperty("provider", c.provider);
+  RecordProperty("isa", c.isa);
+  RecordProperty("threads", c.threads);
+  RecordProperty("compared", compared);
+}
+
+std::string caseName(const testing::TestParamInfo<Case> &info) {
+  return info.param.provider + "_" + info.param.isa + "_threads" +
+         std::to_string(info.param.threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(, C8_ThreadedEqualsReference, testing::ValuesIn(cases()), caseName);
+
+// Negative control: a pool that forgets a part leaves poison.
+TEST(C8_ThreadedComparisonSees, APartThatDidNotRun) {
+  auto problem = makeProblem("residual_f32_v0", {{"rows", 9}, {"n", 5}}, {});
+  problem->evaluate();
+  const nlohmann::json &map = Data::get().kernelMaps.at("residual_f32");
+  KernelCall call(*problem, map, 1);
+  call.poison();
+  writ_provider broken{"broken", "", {}};
+  broken.bodies[WRIT_ISA_SCALAR] = [](const void *, int64_t, int64_t) {};
+  writ_step step{};
+  writ_pool pool(2, 2);
+  step.pool = &pool;
+  writ_launch(&step, 0, &broken, call.arguments(), call.units(), 1);
+  EXPECT_NE(call.difference(), "");
+}
+
+} // namespace
+} // namespace writ::test

@@ -1,0 +1,75 @@
+//===- Values.cpp - tensors as a kernel leaves them -----------------------===//
+#include "tests/evidence/Values.h"
+
+#include "ir/Reference/Storage.h"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace writ::test {
+namespace {
+
+/// One run of equal elements inside a row.
+struct Field {
+  int64_t count, bytes;
+  uint64_t magnitude, infinity; ///< masks that tell a NaN; 0 for integers
+};
+
+std::vector<Field> fieldsOf(const std::string &storage, int64_t width) {
+  constexpr uint64_t f32 = 0x7fffffff, f32Infinity = 0x7f800000;
+  if (storage == "f32")
+    return {{width, 4, f32, f32Infinity}};
+  if (storage == "i32")
+    return {{width, 4, 0, 0}};
+  if (storage == "f16")
+    return {{width, 2, 0x7fff, 0x7c00}};
+  if (storage == "bf16")
+    return {{width, 2, 0x7fff, 0x7f80}};
+  if (storage.starts_with("i8_")) { // codes, scales, sums
+    const int64_t blocks = width / reference::blockElements;
+    return {{width, 1, 0, 0}, {blocks, 4, f32, f32Infinity}, {blocks, 4, 0, 0}};
+  }
+  throw std::runtime_error("values of storage '" + storage + "' cannot be compared");
+}
+
+uint64_t load(const std::byte *at, int64_t bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, at, static_cast<size_t>(bytes)); // little-endian, as the formats are
+  return value;
+}
+
+} // namespace
+
+Comparison compare(const std::string &storage, int64_t width, std::span<const std::byte> expected,
+                   std::span<const std::byte> got) {
+  Comparison result;
+  const std::vector<Field> fields = fieldsOf(storage, width);
+  const int64_t stride = reference::rowBytes(storage, width);
+  if (expected.size() != got.size() || expected.size() % static_cast<size_t>(stride) != 0) {
+    result.differences = 1;
+    return result;
+  }
+  const int64_t rows = static_cast<int64_t>(expected.size()) / stride;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t at = row * stride, column = 0;
+    for (const Field &field : fields)
+      for (int64_t i = 0; i < field.count; ++i, ++column, at += field.bytes) {
+        const uint64_t a = load(expected.data() + at, field.bytes);
+        const uint64_t b = load(got.data() + at, field.bytes);
+        const bool bothNaN = field.magnitude != 0 && (a & field.magnitude) > field.infinity &&
+                             (b & field.magnitude) > field.infinity;
+        ++result.elements;
+        if (a == b || bothNaN)
+          continue;
+        if (result.differences++ == 0) {
+          result.row = row;
+          result.column = column;
+          result.expected = a;
+          result.got = b;
+        }
+      }
+  }
+  return result;
+}
+
+} // namespace writ::test
