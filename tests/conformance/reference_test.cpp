@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -154,6 +155,22 @@ TEST(C8_ReferenceSeesOrder, OfAttention) {
   };
   EXPECT_FALSE(givesOtherBits(contract, shape, {254, 255}, unpartitioned));
   EXPECT_TRUE(givesOtherBits(contract, shape, {256, 257}, unpartitioned));
+}
+
+// A copy has no error for MPFR to judge: its answer is known.
+TEST(C8_SelectRows, CopiesTheBitsOfTheRowsThatAreSelected) {
+  constexpr int64_t n = 5;
+  for (const Fill fill : {Fill::plain, Fill::special}) {
+    auto problem = makeProblem("select_rows_f32_v0", {{"rows", 4}, {"n", n}}, {fill, 1, true, {}});
+    problem->evaluate();
+    const std::vector<int32_t> &selected = problem->call.rows.outputRow;
+    ASSERT_EQ(selected.size(), 4u);
+    for (size_t row = 0; row < selected.size(); ++row)
+      EXPECT_EQ(std::memcmp(problem->floats("out").data() + row * n,
+                            problem->floats("input").data() + selected[row] * n, n * sizeof(float)),
+                0)
+          << "row " << row << ", values " << nameOf(fill);
+  }
 }
 
 TEST(F8_Linear, AnEmptySumIsPlusZeroThenTheBias) {
