@@ -111,7 +111,7 @@ TEST(C2_Profiles, NameContractsAndCoverEachRequirementOnce) {
     for (const auto &[family, ignored] : Data::get().vocabulary["families"].items()) {
       const bool quantizes = id == "portable" || family != "quantize_activation";
       EXPECT_EQ(std::any_of(profile["rules"].begin(), profile["rules"].end(),
-                            [&](const auto &rule) { return rule["op"] == family; }),
+                            [&, &op = family](const auto &rule) { return rule["op"] == op; }),
                 quantizes)
           << id << ", " << family;
     }
