@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <string_view>
+#include <unistd.h>
 
 namespace writ::tool {
 namespace fs = std::filesystem;
@@ -16,9 +18,11 @@ namespace {
 volatile int32_t interrupted = 0;
 
 void logLine(void *, int32_t level, const char *message) {
-  if (level == WRIT_LOG_PROGRESS)
-    std::fprintf(stderr, "\r%s", message);
-  else if (level >= WRIT_LOG_WARNING)
+  if (level == WRIT_LOG_PROGRESS) { // replaces itself, which only a terminal can show
+    if (isatty(STDERR_FILENO))
+      std::fprintf(stderr, "\r%s%s", message,
+                   std::string_view(message).ends_with("100%") ? "\n" : "");
+  } else if (level >= WRIT_LOG_WARNING)
     std::fprintf(stderr, "writ: warning: %s\n", message);
 }
 
