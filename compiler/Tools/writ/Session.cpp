@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <string_view>
 #include <unistd.h>
 
 namespace writ::tool {
@@ -17,13 +16,16 @@ namespace {
 
 volatile int32_t interrupted = 0;
 
-void logLine(void *, int32_t level, const char *message) {
+/// `user` is a bool: whether a line of progress stands on the terminal and has to be ended.
+void logLine(void *user, int32_t level, const char *message) {
   if (level == WRIT_LOG_PROGRESS) { // replaces itself, which only a terminal can show
-    if (isatty(STDERR_FILENO))
-      std::fprintf(stderr, "\r%s%s", message,
-                   std::string_view(message).ends_with("100%") ? "\n" : "");
-  } else if (level >= WRIT_LOG_WARNING)
+    if (!isatty(STDERR_FILENO))
+      return;
+    std::fprintf(stderr, "\r%s", message);
+    *static_cast<bool *>(user) = true;
+  } else if (level >= WRIT_LOG_WARNING) {
     std::fprintf(stderr, "writ: warning: %s\n", message);
+  }
 }
 
 } // namespace
@@ -47,10 +49,14 @@ PackagePtr openTarget(const std::string &target, const CompileOptions &compile, 
   writ_open_options options;
   writ_open_options_init(&options);
   options.verify = verify;
+  bool progress = false;
   options.log = logLine;
+  options.log_user = &progress;
   writ_package *package = nullptr;
   writ_error error;
   const writ_status status = writ_package_open(path.c_str(), &options, &package, &error);
+  if (progress)
+    std::fputc('\n', stderr);
   check(status, error, path);
   return PackagePtr(package);
 }
