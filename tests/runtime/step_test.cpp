@@ -207,6 +207,22 @@ TEST(Step, S2_S6_RandomOperationsAgreeWhereMixedStepsAreSplit) {
     randomOperations(toy::splitModel(), seed);
 }
 
+TEST(Step, N20_ATraceSeesEveryCallAndMayThrow) {
+  std::vector<uint32_t> calls;
+  Opened opened(toy::alikeModel(), [&](writ_session_options &options) {
+    options.context_tokens = 16;
+    options.trace_user = &calls;
+    options.trace = [](void *user, const writ_step *, uint32_t call, const writ_provider *,
+                       const void *) {
+      static_cast<std::vector<uint32_t> *>(user)->push_back(call);
+      throw 1;
+    };
+  });
+  opened.feed(opened.sequence(), {1, 2, 3});
+  EXPECT_EQ(calls, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(opened.logits(), toy::expectedLogits({1, 2, 3}));
+}
+
 //===-- phases ------------------------------------------------------------------===//
 
 TEST(Step, C5_DecodeRowsRunTheDecodeEntryAndMixedStepsAreSplitWherePhasesDiffer) {
@@ -406,6 +422,15 @@ TEST_F(Refusal, F14_AFedPromptIsAllOrNothing) {
                 &calls, nullptr),
             WRIT_STOPPED);
   EXPECT_EQ(calls, 3);
+  EXPECT_TRUE(state() == before);
+  // N20: an exception of the callback stops as well, and goes no further.
+  EXPECT_EQ(feed(
+                8,
+                [](void *, writ_session *, int64_t, int64_t) -> int32_t {
+                  throw std::runtime_error("no");
+                },
+                nullptr, nullptr),
+            WRIT_STOPPED);
   EXPECT_TRUE(state() == before);
   const volatile int32_t stop = 1;
   EXPECT_EQ(feed(8, nullptr, nullptr, &stop), WRIT_STOPPED);

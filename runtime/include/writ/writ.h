@@ -16,7 +16,9 @@
 //     value and, where there is one, the file, the field or the option to change. A failure changes
 //     nothing: no sequence, no page, no output; the functions whose comment says otherwise
 //     excepted.
-//   - No C++ exception leaves the library, and it holds no global state.
+//   - No C++ exception leaves the library, and it holds no global state. One that a callback throws
+//   is
+//     contained: it stops what the callback could have stopped, and is dropped otherwise.
 //   - Option and result structs begin with `struct_size`, which the caller sets to sizeof(the
 //   struct);
 //     writ_*_init() does so and sets the defaults. A shorter (older) struct is read as if the rest

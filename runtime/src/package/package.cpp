@@ -25,9 +25,7 @@ std::string readLocked(const std::string &folder, const LockedFile &file, int64_
 } // namespace
 
 Library::Library(const std::string &path) : path(path) {
-  // A name without a slash would be searched for elsewhere.
-  const std::string name = path.find('/') == std::string::npos ? "./" + path : path;
-  handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     fail(WRIT_IO_ERROR, "cannot load '{}': {}", path, ::dlerror());
 }

@@ -19,7 +19,7 @@ namespace writ {
 class Library {
 public:
   Library() = default;
-  /// Throws Failure where it cannot be loaded.
+  /// `path` has a slash, or the system would search for the name. Throws Failure.
   explicit Library(const std::string &path);
   ~Library();
   Library(const Library &) = delete;

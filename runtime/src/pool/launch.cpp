@@ -16,6 +16,10 @@ extern "C" WRIT_API void writ_launch(const writ_step *step, uint32_t call,
     step->pool->run(body, args, units);
   else if (units > 0)
     body(args, 0, units);
-  if (step->trace)
-    step->trace(step->trace_user, step, call, provider, args);
+  if (step->trace) {
+    try {
+      step->trace(step->trace_user, step, call, provider, args);
+    } catch (...) { // it must not unwind a step that is half done
+    }
+  }
 }

@@ -52,10 +52,11 @@ writ_status Session::feed(writ_sequence handle, const int32_t *ids, int64_t coun
       undo();
       return status;
     }
-    if (callback && callOut([&] {
-                      return callback(user, static_cast<writ_session *>(this),
-                                      first + rows - outputsReady, outputsReady);
-                    }) != 0) {
+    const auto tell = [&] {
+      return callback(user, static_cast<writ_session *>(this), first + rows - outputsReady,
+                      outputsReady);
+    };
+    if (callback && callbackStops(tell)) {
       undo();
       return report(error, WRIT_STOPPED, "stopped by the callback after {} of {} tokens",
                     first + rows, count);

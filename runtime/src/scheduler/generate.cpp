@@ -62,10 +62,9 @@ writ_status Session::generate(writ_sequence handle, const int32_t *ids, int64_t 
   StopStrings stopStrings(std::move(strings));
   StreamingDecoder decoder;
   const auto show = [&](const std::string &text) {
-    return text.empty() || !options.callback ||
-           callOut([&] {
+    return text.empty() || !options.callback || !callbackStops([&] {
              return options.callback(options.user, text.data(), int64_t(text.size()));
-           }) == 0;
+           });
   };
   const SequenceId sequence = *sequenceTable.find(handle);
   const Stopwatch decode;

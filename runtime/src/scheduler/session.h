@@ -112,12 +112,17 @@ private:
   bool stopped(const volatile int32_t *stop) const {
     return stop && __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;
   }
-  /// Lets reading calls in while the caller's function runs.
-  template <class Function> auto callOut(Function &&function) {
+  /// Runs a callback of the caller; calls that only read outputs are let in meanwhile. Not 0, or an
+  /// exception, which goes no further, means stop.
+  template <class Callback> bool callbackStops(Callback &&callback) {
     state.store(kInCallback);
-    const auto result = function();
+    bool stops = true;
+    try {
+      stops = callback() != 0;
+    } catch (...) {
+    }
     state.store(kBusy);
-    return result;
+    return stops;
   }
 
   const Package &package;
