@@ -82,11 +82,16 @@ class Bench:
             return None
         out = self.folder / f"stitched-{model.stem}.{profile}.json"
         package = self.folder / "packages" / f"{model.stem}.{profile}"
-        stamp = self._stamp([out], [program, self.writ, self._runtime(), model])
+        compile_it = ["compile", model, "--bringup", "--profile", profile, "--data", ROOT, "-o", package]
+        shutil.rmtree(package, ignore_errors=True)
+        code, _, err = self.run_writ(*compile_it, "--no-build")
+        if code:
+            return {"verdict": "failed", "faults": [err.strip()[:500]]}
+        emitted = sorted((package / "src").iterdir()) + [package / "weights.safetensors"]
+        stamp = self._stamp([out.name], [program, self._runtime(), model, *emitted])
+        shutil.rmtree(package)
         if not self._is_current(out, stamp):
-            shutil.rmtree(package, ignore_errors=True)
-            code, _, err = self.run_writ("compile", model, "--bringup", "--profile", profile,
-                                         "--data", ROOT, "-o", package)  # fmt: skip
+            code, _, err = self.run_writ(*compile_it)
             if code:
                 return {"verdict": "failed", "faults": [err.strip()[:500]]}
             out.unlink(missing_ok=True)
@@ -106,8 +111,8 @@ class Bench:
         for entry in commands:
             if pathlib.Path(entry["file"]).name == source.name and source.parent.name in entry["file"]:
                 words = entry["command"].split()
-                found.append(sorted({w for w in words if w.startswith(("-m", "-O", "-f", "-std"))
-                                     and "=/" not in w}))  # fmt: skip
+                kept = {w for w in words if w.startswith(("-m", "-O", "-f", "-std")) and "=/" not in w}
+                found.append(" ".join(sorted(kept)))
         return sorted(found)
 
     def compiler(self):

@@ -82,7 +82,7 @@ def circuit(bench, answers, real, profile):
     del profile
     facts = Facts({"instantiated": []})
     for path, answer in answers.items():
-        facts.measured["instantiated"].append({"model": label(path, answer, real),
+        facts.measured["instantiated"].append({"model": label(path, real),
                                                "model_sha256": answer["model_sha256"]})  # fmt: skip
     name = next(iter(answers.values()))["circuit"]
     text = (ROOT / "circuits" / f"{name}.json").read_text()
@@ -116,21 +116,37 @@ def refusal(bench, name, circuit_text, model):
 
 def stitched(bench, answers, real, profile):
     """Every call of compiled models, on the weights of the model's file."""
-    facts = Facts({"models": []})
+    facts = Facts({"models": [], "ops": {}, "inputs_traced": 0, "walk": []})
+    measured = facts.measured
     for path, answer in answers.items():
         report = bench.stitched(path, profile)
         if report is None:
             facts.gaps.append("stitched_parity was not built")
             continue
-        name = label(path, answer, real)
+        name = label(path, real)
         if report["verdict"] != "validated":
             facts.faults.append(f"{name}: {(report['faults'] or ['no verdict'])[0]}")
-        kept = ("storages", "sessions", "steps", "inputs_traced", "ops", "controls")
-        facts.measured["models"].append({"model": name, "model_sha256": answer["model_sha256"],
-                                         **{key: report.get(key) for key in kept}})  # fmt: skip
+            continue
+        measured["models"].append({"model": name, "model_sha256": answer["model_sha256"],
+                                   "storages": report["storages"]})  # fmt: skip
+        measured["inputs_traced"] += report["inputs_traced"]
+        add_counts(measured["ops"], report["ops"])
+        # All models are walked alike, but for the families that they have.
+        walk = {key: report[key] for key in ("sessions", "steps", "controls")}
+        if walk not in measured["walk"]:
+            measured["walk"].append(walk)
     if real is None:
         facts.gaps.append("the real model is absent")
     return facts
+
+
+def add_counts(total, more):
+    """Adds the numbers of two dictionaries of the same form, leaf by leaf."""
+    for key, value in more.items():
+        if isinstance(value, dict):
+            add_counts(total.setdefault(key, {}), value)
+        else:
+            total[key] = total.get(key, 0) + value
 
 
 def end_to_end(bench, comparison, real, profile):
@@ -170,10 +186,10 @@ def end_to_end(bench, comparison, real, profile):
     return facts
 
 
-def label(path, answer, real):
+def label(path, real):
     if path == real:
         return path.name
-    return f"make-random-model: {path.stem.removeprefix('random-')}, {answer['model_sha256'][:12]}"
+    return f"make-random-model --type {path.stem.removeprefix('random-')}"
 
 
 def sources_digest(*paths):
