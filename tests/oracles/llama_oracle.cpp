@@ -6,8 +6,8 @@
 //   llama-oracle tokenize MODEL < STRINGS.json     a JSON array of strings on standard input;
 //                                                  writes [{"text", "ids"}], ASCII with \u escapes
 //   llama-oracle logits MODEL IDS.json OUT.safetensors [--threads N] [--ubatch N]
-//                                                  one f32 tensor `logits` [rows, vocab], row i being
-//                                                  the logits after ids[0..i]
+//                                                  one f32 tensor `logits` [rows, vocab], row i
+//                                                  being the logits after ids[0..i]
 //   llama-oracle greedy MODEL IDS.json N [--threads N] [--ubatch N]
 //                                                  writes a JSON array of the N ids that follow
 //   llama-oracle version                           the version of ggml behind the answers
@@ -142,7 +142,8 @@ void runTokenize(const std::string &modelPath) {
 // Format: https://github.com/huggingface/safetensors, one tensor, header padded to 8 bytes.
 void writeHeader(std::ofstream &out, std::size_t rows, std::size_t vocabulary) {
   const std::uint64_t bytes = std::uint64_t{rows} * vocabulary * sizeof(float);
-  const Json tensor = {{"dtype", "F32"}, {"shape", {rows, vocabulary}}, {"data_offsets", {0, bytes}}};
+  const Json tensor = {
+      {"dtype", "F32"}, {"shape", {rows, vocabulary}}, {"data_offsets", {0, bytes}}};
   std::string header = Json{{"logits", tensor}}.dump();
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = header.size();
@@ -150,8 +151,8 @@ void writeHeader(std::ofstream &out, std::size_t rows, std::size_t vocabulary) {
   out.write(header.data(), static_cast<std::streamsize>(header.size()));
 }
 
-void runLogits(const std::string &modelPath, const std::string &idsPath,
-               const std::string &outPath, const Settings &settings) {
+void runLogits(const std::string &modelPath, const std::string &idsPath, const std::string &outPath,
+               const Settings &settings) {
   const Model model = openModel(modelPath, /*vocabularyOnly=*/false);
   const int vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model.get()));
   const Ids ids = readIds(idsPath, vocabulary);
@@ -164,9 +165,8 @@ void runLogits(const std::string &modelPath, const std::string &idsPath,
     const std::size_t last = std::min(ids.size(), first + step);
     decode(*context, ids, first, last, /*everyRow=*/true);
     for (std::size_t i = first; i < last; ++i)
-      out.write(
-          reinterpret_cast<const char *>(llama_get_logits_ith(context.get(), int(i - first))),
-          static_cast<std::streamsize>(sizeof(float)) * vocabulary);
+      out.write(reinterpret_cast<const char *>(llama_get_logits_ith(context.get(), int(i - first))),
+                static_cast<std::streamsize>(sizeof(float)) * vocabulary);
   }
   out.close();
   if (!out)
