@@ -61,13 +61,13 @@ struct CircuitInstance {
 /// The storage type of the rope_frequencies constant and of every other constant.
 inline constexpr const char *kConstantStorage = "f64";
 
-/// The circuit whose `match` fits the file's metadata (E030: none, with the known ones; E031:
-/// several).
+/// The circuit whose `match` fits the file's metadata. E030: none (with the known ones) or several.
 const Json &findCircuit(const Catalog &catalog, const ModelFile &model);
 
-/// Reads parameters, checks that every metadata key of the architecture is consumed, listed as
-/// carrying no mathematics, or has the one value that the circuit requires (E032 …), checks every
-/// tensor's presence, shape and use (E033 …).
+/// Reads parameters, checks that every metadata key is consumed, listed as carrying no mathematics,
+/// or has the one value that the circuit requires, and every tensor's presence, shape and use. E030
+/// a circuit that does not fit together, E031 a key or tensor that nothing consumes, E032 one that
+/// is missing, E033 a size, E034 a rule or fixed value, E035 a parameter that nothing uses.
 CircuitInstance instantiate(const Catalog &catalog, const Json &circuit, const ModelFile &model);
 
 } // namespace writ
