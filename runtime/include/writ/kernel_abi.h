@@ -23,7 +23,8 @@ typedef enum writ_isa {
   WRIT_ISA_COUNT = 3
 } writ_isa;
 
-/// The rows of one step. A row is one token of one sequence; prefill chunks and decode are one shape.
+/// The rows of one step. A row is one token of one sequence; prefill chunks and decode are one
+/// shape.
 typedef struct writ_rows {
   int64_t count;             ///< rows in this step
   const int32_t *token;      ///< [count] token ids
@@ -33,20 +34,21 @@ typedef struct writ_rows {
   const int32_t *output_row; ///< [outputs] ascending indices into the rows
 } writ_rows;
 
-/// Paged KV of one group of layers, as the allocator laid it out (DESIGN "Runtime"): one allocation,
-/// a K plane then a V plane, each [layer][physical_block][token_in_block][kv_head][head_dim].
-/// Strides are in bytes. block_table[sequence * table_stride + position / block_size] is the physical
-/// block of a position.
+/// Paged KV of one group of layers, as the allocator laid it out (DESIGN "Runtime"): one
+/// allocation, a K plane then a V plane, each
+/// [layer][physical_block][token_in_block][kv_head][head_dim]. Strides are in bytes.
+/// block_table[sequence * table_stride + position / block_size] is the physical block of a
+/// position.
 typedef struct writ_kv_view {
   void *k_plane;
   void *v_plane;
   int64_t layer_stride;
   int64_t page_stride;
   int64_t token_stride;
-  int64_t block_size;      ///< tokens of one page
+  int64_t block_size; ///< tokens of one page
   int64_t physical_blocks;
   const int32_t *block_table;
-  int64_t table_stride;    ///< entries of one sequence's row
+  int64_t table_stride; ///< entries of one sequence's row
 } writ_kv_view;
 
 /// Computes units [begin, end). `args` is the provider's argument block.
@@ -55,7 +57,8 @@ typedef void (*writ_body)(const void *args, int64_t begin, int64_t end);
 /// One provider: its bodies by instruction set (null where it has none; scalar is always there).
 typedef struct writ_provider {
   const char *id;
-  const char *source_sha256; ///< of the kernel's sources and every header of the project they include
+  const char
+      *source_sha256; ///< of the kernel's sources and every header of the project they include
   writ_body bodies[WRIT_ISA_COUNT];
 } writ_provider;
 
@@ -70,15 +73,15 @@ typedef void (*writ_trace)(void *user, const struct writ_step *step, uint32_t ca
 /// per row (per output row); a buffer lies at arena + offset * max_rows (max_outputs).
 typedef struct writ_step {
   const writ_rows *rows;
-  const writ_kv_view *kv;      ///< one for each KV group
-  const void *weights;         ///< base of the packed weights' data
+  const writ_kv_view *kv; ///< one for each KV group
+  const void *weights;    ///< base of the packed weights' data
   void *row_arena;
   void *output_arena;
   int64_t max_rows;
   int64_t max_outputs;
-  writ_isa isa;                ///< the best body up to this one runs
+  writ_isa isa; ///< the best body up to this one runs
   writ_pool *pool;
-  writ_trace trace;            ///< may be null
+  writ_trace trace; ///< may be null
   void *trace_user;
 } writ_step;
 

@@ -1,7 +1,7 @@
 //===- kernel_table.h - the providers that were built ---------------------===//
 //
-// Generated from the kernel maps when building (scripts/generate/kernels.py). Providers are constants
-// and live as long as the program; both functions are safe from any thread.
+// Generated from the kernel maps when building (scripts/generate/kernels.py). Providers are
+// constants and live as long as the program; both functions are safe from any thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WRIT_KERNEL_TABLE_H
