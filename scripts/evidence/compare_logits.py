@@ -4,9 +4,9 @@
 usage: compare_logits.py MODEL [--writ build/bin/writ] [--out-json F] [--out-markdown F]
 
 llama.cpp on the F32 copy of the model is the oracle of what the model means: it rounds no
-activation. Each text of tests/data/texts is scored, teacher-forced, by `writ score` under the
-profiles f32 and portable, and by llama.cpp on the quantized file, which shows what 8-bit
-activations cost an engine that is trusted. Bounds:
+activation. Each text of tests/data/texts, and the first 3,000 tokens of all of them joined, is
+scored, teacher-forced, by `writ score` under the profiles f32 and portable, and by llama.cpp on the
+quantized file, which shows what 8-bit activations cost an engine that is trusted. Bounds:
 
   meaning-nmse           f32: the NMSE of each text, and over all, is below 2e-6
   meaning-flips          f32: no row's largest logit is another one where the oracle's top-2 gap
@@ -45,9 +45,8 @@ from oracles import (
     Model,
     Unresolved,
     machine,
-    read_text,
     sha256_of,
-    text_files,
+    text_ids,
     write_json,
 )
 
@@ -211,14 +210,12 @@ def run(arguments):
     model_sha256 = model.check()
     model.check_f32()
     writ = Writ(arguments.writ, model.path)
-    files = text_files()
-    all_ids = oracle.tokenize(model.path, [read_text(path) for path in files])
     texts = {}
     with tempfile.TemporaryDirectory() as folder:
         comparison = Comparison(model, oracle, writ, model_sha256, folder)
-        for path, ids in zip(files, all_ids, strict=True):
-            print(f"{path.name}: {len(ids)} tokens ...", file=sys.stderr, flush=True)
-            texts[path.stem] = comparison.text(path.stem, ids)
+        for name, ids in text_ids(oracle, model).items():
+            print(f"{name}: {len(ids)} tokens ...", file=sys.stderr, flush=True)
+            texts[name] = comparison.text(name, ids)
     record = {
         "model": {"name": model.name, "title": model.definition["title"],
                   "file": model.definition["file"], "sha256": model_sha256},

@@ -28,6 +28,8 @@ ORACLE_SETTINGS = {
 }
 GREEDY_PROMPT = 32  # ids of a text that the greedy continuation is given
 GREEDY_TOKENS = 40  # ids that it goes on for
+JOINED = "joined"  # the text that is all the others, one after the other
+JOINED_TOKENS = 3000  # ids of it that are read: beyond every window and page that is in use
 
 
 class Unresolved(Exception):
@@ -142,3 +144,12 @@ def read_text(path):
 
 def text_files():
     return sorted((ROOT / "tests" / "data" / "texts").glob("*.txt"))
+
+
+def text_ids(oracle, model):
+    """name → ids, as the oracle tokenizes them: each file, then all of them joined, cut short."""
+    texts = {path.stem: read_text(path) for path in text_files()}
+    texts[JOINED] = "".join(texts.values())
+    ids = dict(zip(texts, oracle.tokenize(model.path, list(texts.values())), strict=True))
+    ids[JOINED] = ids[JOINED][:JOINED_TOKENS]
+    return ids

@@ -3,8 +3,8 @@
 
 usage: record_logits.py MODEL [--check]
 
-llama.cpp on the F32 copy reads each text of tests/data/texts, teacher-forced. Of every 16th
-position and the last, these are kept per text:
+llama.cpp on the F32 copy reads each text of tests/data/texts, and all of them joined, teacher-forced.
+Of every 16th position (of the joined ones every 128th) and the last, these are kept per text:
   TEXT.positions    i32 [P]        row i holds the logits after ids[0..positions[i]]
   TEXT.top_ids      i32 [P, 64]    the largest logits, largest first, ties lowest id first
   TEXT.top_logits   f32 [P, 64]
@@ -29,19 +29,20 @@ import numerics
 from oracles import (
     GREEDY_PROMPT,
     GREEDY_TOKENS,
+    JOINED,
     ORACLE_SETTINGS,
     ROOT,
     LlamaOracle,
     Model,
     Unresolved,
     machine,
-    read_text,
     sha256_of,
     text_files,
+    text_ids,
     write_json,
 )
 
-STRIDE = 16
+STRIDE, JOINED_STRIDE = 16, 128
 TOP = 64
 COLUMNS = 1024
 # llama.cpp's bits move with build and processor; its F32 run has been seen to move far less.
@@ -49,10 +50,10 @@ TOLERANCE_NMSE = 2e-6
 TOLERANCE_PERPLEXITY = 1e-4  # relative
 
 
-def excerpt(logits, columns):
+def excerpt(logits, columns, stride):
     """What is kept of one text's [rows, vocab] logits."""
     rows = len(logits)
-    positions = sorted({*range(0, rows, STRIDE), rows - 1})
+    positions = sorted({*range(0, rows, stride), rows - 1})
     kept = np.asarray(logits[positions])
     if not np.isfinite(kept).all():
         raise SystemExit("error: the oracle gave a logit that is not finite")
@@ -68,27 +69,26 @@ def excerpt(logits, columns):
 
 def ask(oracle, model):
     """(tensors, texts) as recorded, from the live oracle."""
-    files = text_files()
     texts, tensors = {}, {}
-    all_ids = oracle.tokenize(model.path, [read_text(path) for path in files])
     with tempfile.TemporaryDirectory() as folder:
         ids_file, out = pathlib.Path(folder, "ids.json"), pathlib.Path(folder, "out.safetensors")
-        for path, ids in zip(files, all_ids, strict=True):
-            print(f"{path.name}: {len(ids)} tokens ...", file=sys.stderr, flush=True)
+        for text, ids in text_ids(oracle, model).items():
+            print(f"{text}: {len(ids)} tokens ...", file=sys.stderr, flush=True)
             ids_file.write_text(json.dumps(ids))
             oracle.logits(model.f32_path, ids_file, out)
             logits = numerics.read_safetensors(out)["logits"]
             vocabulary = logits.shape[1]
             columns = (np.arange(COLUMNS) * vocabulary // COLUMNS).astype(np.int32)
             tensors["columns"] = columns
-            for name, array in excerpt(logits, columns).items():
-                tensors[f"{path.stem}.{name}"] = array
+            stride = JOINED_STRIDE if text == JOINED else STRIDE
+            for name, array in excerpt(logits, columns, stride).items():
+                tensors[f"{text}.{name}"] = array
             perplexity = numerics.perplexity(logits, ids)
             ids_file.write_text(json.dumps(ids[:GREEDY_PROMPT]))
             greedy = oracle.greedy(model.f32_path, ids_file, GREEDY_TOKENS)
-            texts[path.stem] = {
-                "file": str(path.relative_to(ROOT)),
-                "sha256": sha256_of(path),
+            files = [path for path in text_files() if text in (path.stem, JOINED)]
+            texts[text] = {
+                "files": {str(path.relative_to(ROOT)): sha256_of(path) for path in files},
                 "ids": ids,
                 "perplexity": perplexity,
                 "greedy": {"prompt_tokens": GREEDY_PROMPT, "ids": greedy},
