@@ -78,7 +78,8 @@ struct CatalogReader {
     const fs::path root = catalog.folders.contracts;
     const Json contractSchema = readJsonFile((root / "schema/contract.json").string());
     const Json profileSchema = readJsonFile((root / "schema/profile.json").string());
-    for (const auto &[name, family] : catalog.familyTable) {
+    for (const auto &entry : catalog.familyTable) {
+      const std::string &name = entry.first; // clang 14 captures no structured binding
       if (!fs::is_directory(root / name))
         continue;
       for (const fs::path &path : jsonFiles(root / name))
