@@ -12,7 +12,7 @@ void evaluateGate(Call &call) {
   Fields fields(call, "gate");
   fields.require("compute", "fp32");
   fields.attribute("activation");
-  fields.require("activation", "silu");
+  fields.choose("activation", {"silu", "gelu_tanh"});
   const Function activation = readFunction(call, fields, "function");
   fields.require("product", "fp32_mul");
   fields.requireIeee();

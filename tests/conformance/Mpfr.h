@@ -39,6 +39,7 @@ public:
   friend Real log(const Real &a) { return apply(mpfr_log, a); }
   friend Real sin(const Real &a) { return apply(mpfr_sin, a); }
   friend Real cos(const Real &a) { return apply(mpfr_cos, a); }
+  friend Real atan(const Real &a) { return apply(mpfr_atan, a); }
   friend Real abs(const Real &a) { return a < Real(0.0) ? -a : a; }
 
 private:
@@ -50,5 +51,11 @@ private:
   }
   mpfr_t x;
 };
+
+/// 2 sqrt(2 / pi) (x + 0.044715 x^3): GELU by tanh is x / (1 + exp(-this)).
+inline Real geluArgument(const Real &x) {
+  const Real cubic = Real(44715.0) / Real(1000000.0); // the decimal, not its nearest double
+  return Real(2.0) * sqrt(Real(2.0) / (Real(4.0) * atan(Real(1.0)))) * (x + cubic * x * x * x);
+}
 
 } // namespace writ::test

@@ -312,13 +312,17 @@ void Oracle::gate() {
   std::span<float> gate = problem.floats("gate"), up = problem.floats("up");
   std::span<float> out = problem.floats("out");
   const double error = relativeErrorOf(Data::get().functions, "exp_f32_v0");
+  const bool gelu = declared["activation"] == "gelu_tanh";
   for (size_t i = 0; i < out.size(); ++i) {
     const Real x(gate[i]);
-    const Real exact = x / (Real(1.0) + exp(-x)) * Real(up[i]);
-    judge(out[i], exact,
-          {{"exponential_error", error},
-           {"abs_exact", std::fabs(exact.toDouble())},
-           {"abs_up", std::fabs(up[i])}});
+    const Real argument = gelu ? geluArgument(x) : x;
+    const Real exact = x / (Real(1.0) + exp(-argument)) * Real(up[i]);
+    Variables variables{{"exponential_error", error},
+                        {"abs_exact", std::fabs(exact.toDouble())},
+                        {"abs_up", std::fabs(up[i])}};
+    if (gelu)
+      variables["abs_argument"] = std::fabs(argument.toDouble());
+    judge(out[i], exact, variables);
   }
 }
 

@@ -93,6 +93,24 @@ TEST(F8_ElementaryFunctions, SigmoidLinearUnit) {
   EXPECT_TRUE(std::isnan(evaluate("silu_f32_v0", -kInfinite))) << "-inf / inf";
 }
 
+TEST(F8_ElementaryFunctions, GaussianErrorLinearUnitByTanh) {
+  Random random(5);
+  const double limit = declaredUlp("gelu_tanh_f32_v0", 0);
+  for (int i = 0; i < 20000; ++i) {
+    const auto x = static_cast<float>(i % 2 ? random.uniform(-10, 12)
+                                            : std::ldexp(random.uniform(-1, 1), -i % 30));
+    const Real exact = Real(x) / (Real(1.0) + exp(-geluArgument(Real(x))));
+    EXPECT_LE(errorInUlp(evaluate("gelu_tanh_f32_v0", x), exact), limit) << x;
+  }
+  EXPECT_EQ(evaluate("gelu_tanh_f32_v0", 0), 0);
+  EXPECT_EQ(evaluate("gelu_tanh_f32_v0", 20), 20);
+  EXPECT_EQ(evaluate("gelu_tanh_f32_v0", 1e30), static_cast<float>(1e30)) << "x^2 overflows";
+  EXPECT_EQ(evaluate("gelu_tanh_f32_v0", kInfinite), kInfinite);
+  EXPECT_TRUE(std::signbit(evaluate("gelu_tanh_f32_v0", -200))) << "x / infinity keeps the sign";
+  EXPECT_TRUE(std::isnan(evaluate("gelu_tanh_f32_v0", -kInfinite))) << "-inf / inf";
+  EXPECT_TRUE(std::isnan(evaluate("gelu_tanh_f32_v0", kNaN)));
+}
+
 TEST(F8_ElementaryFunctions, SineAndCosine) {
   Random random(4);
   for (int i = 0; i < 20000; ++i) {

@@ -65,7 +65,8 @@ std::vector<Case> cases() {
                   {{"rows", 2}, {"heads", 2}, {"kv_heads", 2}, {"head_dim", 64}},
                   moderate,
                   {255, 600}});
-  list.push_back({"silu_gate_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});
+  for (const std::string activation : {"silu", "gelu_tanh"})
+    list.push_back({activation + "_gate_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});
   list.push_back({"residual_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});
   for (const int64_t vocabulary : {1, 65, 1000})
     list.push_back(
@@ -148,7 +149,8 @@ TEST(C8_BoundSeesAFault, NearlyRightExponential) {
       if (function["name"] == "exp_f32_v0")
         function["constants"]["C1"] = "0x1.556492p-3"; // one digit
   };
-  EXPECT_GT(worstOf("silu_gate_f32_v0", {{"rows", 3}, {"n", 300}}, {}, alter), 1);
+  for (const std::string activation : {"silu", "gelu_tanh"})
+    EXPECT_GT(worstOf(activation + "_gate_f32_v0", {{"rows", 3}, {"n", 300}}, {}, alter), 1);
 }
 
 TEST(C8_BoundSeesAFault, OtherPairing) {

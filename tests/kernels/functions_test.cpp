@@ -1,6 +1,7 @@
 // The named functions: vector forms equal the scalar ones, and exact points hold.
 #include "runtime/kernels/cpu/convert.h"
 #include "tests/kernels/kernel_case.h"
+#include "writ/kernels/gelu_tanh_gate_f32.h"
 #include "writ/kernels/silu_gate_f32.h"
 
 #include <gtest/gtest.h>
@@ -49,28 +50,38 @@ TEST(Functions, HalvesRoundTripAndRoundOnce) {
   EXPECT_EQ(halfFromFloat(0x1.8p-24f), 2); // tie to even
 }
 
-// silu_f32_v0 holds exp_f32_v0: over inputs a stride apart, each vector form gives the scalar bits.
-TEST(Functions, VectorExponentialEqualsTheScalarOne) {
+// Both gates hold exp_f32_v0: over inputs a stride apart, each vector form gives the scalar bits.
+template <typename Args, typename Threaded>
+void expectVectorsEqualScalars(Threaded gateOf, float (*scalar)(float)) {
   constexpr uint64_t kStride = 1021;
   std::vector<float> gate, up, out;
   for (uint64_t bits = 0; bits < (1ull << 32); bits += kStride)
     gate.push_back(floatFromBits(static_cast<uint32_t>(bits)));
   up.assign(gate.size(), 1.0f);
   out.resize(gate.size());
-  const silu_gate_f32_args args{gate.data(), up.data(), out.data(), 1,
-                                static_cast<int64_t>(gate.size())};
+  const Args args{gate.data(), up.data(), out.data(), 1, static_cast<int64_t>(gate.size())};
   for (int isa = WRIT_ISA_SCALAR; isa < WRIT_ISA_COUNT; ++isa) {
     if (!machineHas(static_cast<writ_isa>(isa)))
       continue;
-    silu_gate_f32(args, static_cast<writ_isa>(isa));
+    gateOf(args, static_cast<writ_isa>(isa));
     for (size_t i = 0; i < gate.size(); ++i) {
-      const float expected = siluF32(gate[i]);
+      const float expected = scalar(gate[i]);
       if (std::isnan(expected))
         ASSERT_TRUE(std::isnan(out[i])) << isaName(isa) << " " << gate[i];
       else
         ASSERT_EQ(bitsOfFloat(expected), bitsOfFloat(out[i])) << isaName(isa) << " " << gate[i];
     }
   }
+}
+
+TEST(Functions, VectorSiluEqualsTheScalarOne) {
+  expectVectorsEqualScalars<silu_gate_f32_args>(
+      [](const auto &args, writ_isa isa) { silu_gate_f32(args, isa); }, siluF32);
+}
+
+TEST(Functions, VectorGeluEqualsTheScalarOne) {
+  expectVectorsEqualScalars<gelu_tanh_gate_f32_args>(
+      [](const auto &args, writ_isa isa) { gelu_tanh_gate_f32(args, isa); }, geluTanhF32);
 }
 
 } // namespace

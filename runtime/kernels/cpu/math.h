@@ -1,7 +1,7 @@
 //===- math.h - the named elementary functions, one scalar at a time ------===//
 //
-// exp_f32_v0, log_f32_v0, sincos_f64_v0 and silu_f32_v0 of contracts/functions.json, step by step.
-// No libm: every fma is written as one and nothing else may be fused. The vector forms in simd/
+// exp_f32_v0, log_f32_v0, sincos_f64_v0, silu_f32_v0 and gelu_tanh_f32_v0 of
+// contracts/functions.json, step by step. No libm: every fma is written as one and nothing else may be fused. The vector forms in simd/
 // take the same steps and give the same bits.
 //
 // Internal linkage throughout: a body compiled for one instruction set must never be merged with
@@ -148,6 +148,16 @@ inline void sincosF64(double a, double *sine, double *cosine) {
 
 inline float siluF32(float x) {
   return x / (1.0f + expF32(-x));
+}
+
+namespace gelu_tanh_f32_v0 {
+constexpr float kC1 = 0x1.988454p+0f, kC3 = 0x1.2444f2p-4f;
+} // namespace gelu_tanh_f32_v0
+
+inline float geluTanhF32(float x) {
+  using namespace gelu_tanh_f32_v0;
+  const float u = x * __builtin_fmaf(x * x, kC3, kC1);
+  return x / (1.0f + expF32(-u));
 }
 
 } // namespace
