@@ -104,10 +104,11 @@ private:
 };
 
 void Oracle::embedding() {
+  const Real factor = declared["scale"] == "sqrt_n" ? sqrt(Real(double(d("n")))) : Real(1.0);
   std::span<float> out = problem.floats("out");
   for (int64_t row = 0; row < d("rows"); ++row)
     for (int64_t i = 0; i < d("n"); ++i) {
-      const Real exact = weightElement(problem.call.rows.token[row], i).first;
+      const Real exact = weightElement(problem.call.rows.token[row], i).first * factor;
       Variables variables;
       if (declared["bound"]["variables"].contains("abs_exact"))
         variables["abs_exact"] = std::fabs(exact.toDouble());

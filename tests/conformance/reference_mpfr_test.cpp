@@ -30,8 +30,11 @@ std::vector<Case> cases() {
   std::vector<Case> list;
   for (const std::string storage : {"q4_0", "q4_1", "q8_0", "f32", "f16", "bf16"}) {
     const bool quantized = storage[0] == 'q';
-    list.push_back(
-        {"embedding_" + storage + "_v0", {{"rows", 4}, {"vocabulary", 7}, {"n", 96}}, all, {}});
+    for (const std::string scale : {"", "_sqrt_n"})
+      list.push_back({"embedding_" + storage + scale + "_v0",
+                      {{"rows", 4}, {"vocabulary", 7}, {"n", 96}},
+                      all,
+                      {}});
     list.push_back({"linear_" + storage + (quantized ? "_f32_v0" : "_v0"),
                     {{"rows", 2}, {"k", quantized ? 672 : 690}, {"n", 5}},
                     all,
