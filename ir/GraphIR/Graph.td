@@ -115,7 +115,7 @@ def Graph_EmbeddingOp : Graph_KernelOp<"embedding", (ins Graph_Rows:$rows),
 def Graph_RmsNormOp : Graph_KernelOp<"rms_norm", (ins Graph_Tensor:$input),
     (ins FlatSymbolRefAttr:$weight, F64Attr:$epsilon), (outs Graph_Tensor:$out),
     "`(` $input `)` `weight` $weight `epsilon` $epsilon"> {
-  let summary = "root-mean-square normalisation of each row";
+  let summary = "root-mean-square normalisation of each vector of a row";
 }
 
 def Graph_QuantizeActivationOp : Graph_KernelOp<"quantize_activation", (ins Graph_Tensor:$input),

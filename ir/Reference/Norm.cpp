@@ -18,11 +18,14 @@ void evaluateRmsNorm(Call &call) {
   fields.checkAllRead();
 
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
+  const int64_t vectors = dimension(call, "vectors"); // of a row, each normalized by itself
   const float epsilon = number(call, "epsilon");
-  const Matrix input = matrix(call, "input", rows, n), out = matrix(call, "out", rows, n);
+  const Matrix input = matrix(call, "input", rows, vectors * n);
+  const Matrix out = matrix(call, "out", rows, vectors * n);
   const Matrix weight = matrix(call, "weight", 1, n);
-  for (int64_t row = 0; row < rows; ++row) {
-    auto x = [&](int64_t i) { return input.get(row, i); };
+  for (int64_t vector = 0; vector < rows * vectors; ++vector) {
+    const int64_t row = vector / vectors, first = vector % vectors * n;
+    auto x = [&](int64_t i) { return input.get(row, first + i); };
     const float sum = sumOfSquares.products(n, x, x, sumOfSquares.unitElements());
     const float mean = sum / static_cast<float>(n);
     const float shifted = mean + epsilon;
@@ -30,7 +33,7 @@ void evaluateRmsNorm(Call &call) {
     const float inverse = 1.0f / root;
     for (int64_t i = 0; i < n; ++i) {
       const float scaled = x(i) * inverse;
-      out.set(row, i, scaled * weight.get(0, i));
+      out.set(row, first + i, scaled * weight.get(0, i));
     }
   }
 }

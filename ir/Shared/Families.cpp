@@ -10,6 +10,8 @@ namespace {
 using Names = std::string_view[];
 
 constexpr OperandShape rowOfN[] = {{"out", {"n", ""}}};
+constexpr OperandShape vectorsIn[] = {{"input", {"vectors", "n"}}};
+constexpr OperandShape vectorsOut[] = {{"out", {"vectors", "n"}}};
 constexpr OperandShape rowOfK[] = {{"out", {"k", ""}}};
 constexpr OperandShape inputOfN[] = {{"input", {"n", ""}}};
 constexpr OperandShape inputOfK[] = {{"input", {"k", ""}}};
@@ -29,6 +31,7 @@ constexpr Names bias = {"bias"};
 constexpr Names frequencies = {"frequencies"};
 
 constexpr Names dimsN = {"n"};
+constexpr Names dimsNorm = {"n", "vectors"};
 constexpr Names dimsK = {"k"};
 constexpr Names dimsEmbedding = {"n", "vocabulary"};
 constexpr Names dimsLinear = {"k", "n"};
@@ -46,11 +49,11 @@ constexpr FamilyShape families[] = {
      .dimensions = dimsEmbedding,
      .readsRows = true},
     {.family = "rms_norm",
-     .inputs = inputOfN,
-     .outputs = rowOfN,
+     .inputs = vectorsIn,
+     .outputs = vectorsOut,
      .weights = weight,
      .optionalWeights = {},
-     .dimensions = dimsN},
+     .dimensions = dimsNorm},
     {.family = "quantize_activation",
      .inputs = inputOfK,
      .outputs = rowOfK,

@@ -120,7 +120,7 @@ void Oracle::rmsNorm() {
   const int64_t n = d("n");
   std::span<float> x = problem.floats("input"), w = problem.floats("weight");
   std::span<float> out = problem.floats("out");
-  for (int64_t row = 0; row < d("rows"); ++row) {
+  for (int64_t row = 0; row < d("rows") * d("vectors"); ++row) {
     Real sum;
     for (int64_t i = 0; i < n; ++i)
       sum += Real(x[row * n + i]) * Real(x[row * n + i]);

@@ -117,6 +117,8 @@ std::vector<int64_t> shapeOf(const std::string &family, const std::string &opera
     return {d("n"), d("k")};
   if (key == "rms_norm.weight" || key == "linear.bias")
     return {d("n")};
+  if (family == "rms_norm")
+    return {d("rows"), d("vectors") * d("n")};
   if (key == "linear.activation" || family == "quantize_activation")
     return {d("rows"), d("k")};
   if (key == "rope_table.frequencies")

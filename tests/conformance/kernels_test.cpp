@@ -80,6 +80,11 @@ std::vector<Shape> shapesOf(const std::string &family) {
   } else if (family == "sample" || family == "log_probability") {
     for (const int64_t vocabulary : {1, 2, 15, 63, 64, 65, 1000, 4099})
       shapes.push_back({{{"rows", vocabulary > 1000 ? 3 : 12}, {"vocabulary", vocabulary}}});
+  } else if (family == "rms_norm") {
+    const int64_t sizes[][3] = {{5, 1, 1},  {5, 1, 63},  {1, 1, 64},  {3, 4, 16},
+                                {2, 3, 65}, {5, 1, 576}, {4, 1, 1000}};
+    for (const auto &[rows, vectors, n] : sizes)
+      shapes.push_back({{{"rows", rows}, {"vectors", vectors}, {"n", n}}});
   } else { // one element after another
     for (const int64_t n : {1, 7, 15, 16, 17, 63, 64, 65, 576, 1000})
       shapes.push_back({{{"rows", n == 64 ? 1 : 5}, {"n", n}}});

@@ -45,7 +45,10 @@ std::vector<Case> cases() {
             {"linear_" + storage + "_i8_b32_v0", {{"rows", 2}, {"k", k}, {"n", 7}}, all, {}});
   }
   for (const int64_t n : {1, 63, 576})
-    list.push_back({"rms_norm_f32_lanes64_v0", {{"rows", 3}, {"n", n}}, moderate, {}});
+    list.push_back({"rms_norm_f32_lanes64_v0",
+                    {{"rows", 3}, {"vectors", n == 63 ? 4 : 1}, {"n", n}},
+                    moderate,
+                    {}});
   list.push_back({"quantize_activation_i8_b32_v0", {{"rows", 3}, {"k", 320}}, all, {}});
   list.push_back({"rope_table_f64_v0",
                   {{"rows", 4}, {"rope_dims", 64}},
@@ -167,7 +170,8 @@ TEST(C8_BoundSeesAFault, OtherPairing) {
 }
 
 TEST(C8_BoundSeesAFault, OtherEpsilon) {
-  auto problem = makeProblem("rms_norm_f32_lanes64_v0", {{"rows", 1}, {"n", 64}}, {});
+  auto problem =
+      makeProblem("rms_norm_f32_lanes64_v0", {{"rows", 1}, {"vectors", 1}, {"n", 64}}, {});
   problem->evaluate();
   problem->call.numbers["epsilon"] = 1e-6f;
   EXPECT_GT(worstErrorOverBound(*problem), 1);

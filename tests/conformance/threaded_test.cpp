@@ -31,6 +31,8 @@ std::vector<Shape> shapesOf(const std::string &family) {
     return {{{{"rows", 17}, {"vocabulary", 37}, {"n", 96}}}};
   if (family == "quantize_activation")
     return {{{{"rows", 17}, {"k", 160}}}, {{{"rows", 2}, {"k", 64}}}};
+  if (family == "rms_norm")
+    return {{{{"rows", 5}, {"vectors", 3}, {"n", 65}}}, {{{"rows", 1}, {"vectors", 1}, {"n", 16}}}};
   if (family == "rope_table")
     return {{{{"rows", 11}, {"rope_dims", 64}}}};
   if (family == "rope")

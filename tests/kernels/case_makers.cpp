@@ -144,12 +144,13 @@ void makeLinear(KernelCase &test, Values values, Random &random) {
 }
 
 void makeRmsNorm(KernelCase &test, Values values, Random &random) {
-  const int64_t rows = someRows(random), n = someWidth(random);
-  test.integers = {{"dim:rows", rows}, {"dim:n", n}};
+  const int64_t rows = someRows(random), vectors = pick(random, {1, 1, 3, 4}),
+                n = someWidth(random), count = rows * vectors * n;
+  test.integers = {{"dim:rows", rows}, {"dim:vectors", vectors}, {"dim:n", n}};
   test.floats = {{"attr:epsilon", 1e-5f}};
-  addFloats(test, "operand:input", rows * n, values, random);
+  addFloats(test, "operand:input", count, values, random);
   addFloats(test, "operand:weight", n, values, random);
-  addOutput(test, "operand:out", "f32", rows * n * 4);
+  addOutput(test, "operand:out", "f32", count * 4);
 }
 
 void makeQuantize(KernelCase &test, Values values, Random &random) {

@@ -40,7 +40,7 @@ module {
   graph.entry @prefill(%rows: !graph.rows, %kv0: !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) {
     %x = graph.embedding "x" (%rows) weight @we scale "none" dimensions {n = 32} in "prologue" resolved(@resolutions::@x, #k) : (!graph.rows) -> tensor<?x32xf32>
     %table = graph.rope_table "table" (%rows) frequencies @wf dimensions {rope_dims = 16} in "prologue" resolved(@resolutions::@table, #k) : (!graph.rows) -> tensor<?x16xf32>
-    %norm = graph.rms_norm "norm" (%x) weight @wn epsilon 1.000000e-05 dimensions {n = 32} in "layer"[0] resolved(@resolutions::@norm, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %norm = graph.rms_norm "norm" (%x) weight @wn epsilon 1.000000e-05 dimensions {n = 32, vectors = 1} in "layer"[0] resolved(@resolutions::@norm, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %turned = graph.rope "turned" (%norm, %table) pairing "interleaved" dimensions {head_dim = 32, heads = 1, rope_dims = 16} in "layer"[0] resolved(@resolutions::@turned, #k) : (tensor<?x32xf32>, tensor<?x16xf32>) -> tensor<?x32xf32>
     %stored = graph.kv_store "stored" (%rows, %turned, %norm, %kv0) kv @kv0[0] dimensions {head_dim = 32, kv_heads = 1} in "layer"[0] resolved(@resolutions::@stored, #k) : (!graph.rows, tensor<?x32xf32>, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
     %seen = graph.attention "seen" (%rows, %turned, %stored) kv @kv0[0] mask "causal" scale 1.250000e-01 dimensions {head_dim = 32, heads = 1, kv_heads = 1} in "layer"[0] resolved(@resolutions::@seen, #k) : (!graph.rows, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> tensor<?x32xf32>

@@ -1,4 +1,5 @@
-// Root-mean-square normalisation of each row:
+// Root-mean-square normalisation of each vector of n elements, a unit; a row holds one or, where
+// each head is normalised by itself, several:
 //   r = rn(1 / rn(sqrt(rn(rn(S / n) + epsilon)))),  S = 64 lanes of fma(x, x, lane), then their
 //   tree out[i] = rn(rn(x[i] * r) * weight[i])
 #include "writ/kernels/rms_norm_f32.h"
@@ -32,9 +33,9 @@ WRIT_BODY(rms_norm_f32) {
   const auto &args = *static_cast<const rms_norm_f32_args *>(arguments);
   const int64_t n = args.n;
   const auto *weight = static_cast<const float *>(args.weight);
-  for (int64_t row = begin; row < end; ++row) {
-    const float *x = static_cast<const float *>(args.input) + row * n;
-    float *out = static_cast<float *>(args.out) + row * n;
+  for (int64_t vector = begin; vector < end; ++vector) {
+    const float *x = static_cast<const float *>(args.input) + vector * n;
+    float *out = static_cast<float *>(args.out) + vector * n;
     const float mean = sumOfSquares(x, n) / static_cast<float>(n);
     const float r = 1.0f / __builtin_sqrtf(mean + args.epsilon);
     const Lanes scale = broadcast(r);
