@@ -30,6 +30,8 @@ public:
                                 FlatSymbolRefAttr::get(op->getContext(), *kernel.getKvGroup()));
     else if (kind == "kv.layer" && kernel.getKvLayer())
       value = call::KvLayerAttr::get(op->getContext(), int64_t(*kernel.getKvLayer()));
+    else if (kind == "kv.window" && kernel.getKvGroup())
+      value = window(*kernel.getKvGroup());
     else if (kind.consume_front("rows."))
       value = rows(kind);
     if (!value)
@@ -84,6 +86,14 @@ private:
     if (type == "i64" && std::nearbyint(exact) == exact && std::fabs(exact) < 0x1p53)
       return builder.getI64IntegerAttr(int64_t(exact));
     return {};
+  }
+
+  /// None where queries see all positions: a kernel that asks for a window cannot take that.
+  Attribute window(StringRef group) {
+    auto declared =
+        cast<graph::KvGroupOp>(SymbolTable::lookupSymbolIn(op->getParentOfType<ModuleOp>(), group));
+    int64_t positions = cast<graph::KvType>(declared.getShape()).getWindow();
+    return positions > 0 ? builder.getI64IntegerAttr(positions) : Attribute();
   }
 
   Attribute rows(StringRef field) {

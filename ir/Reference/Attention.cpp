@@ -90,7 +90,8 @@ Attention::Attention(const Call &call, Fields &fields)
   fields.require("soft_cap", "none");
   fields.require("head_grouping", "consecutive");
   fields.attribute("mask");
-  fields.require("mask", "causal");
+  if (fields.choose("mask", {"causal", "sliding_window"}) != size_t(kv->window > 0))
+    throw ReferenceError("field 'mask' and the window of the KV group contradict each other");
   fields.require("unseen", "skipped");
   fields.require("softmax_statistics", "fp32");
   fields.require("rescale", "fp32_exp_of_maximum_difference");
@@ -182,11 +183,15 @@ void Attention::merge(Partial &into, const Partial &next) const {
 }
 
 void Attention::evaluateQuery(int64_t row, int64_t head) const {
-  const int64_t length = call.rows.position.at(row) + 1; // the positions that a causal query sees
+  const int64_t length = call.rows.position.at(row) + 1; // the positions up to the query's own
+  const int64_t first = kv->window > 0 ? std::max<int64_t>(0, length - kv->window) : 0;
   const int64_t extent = partitioned && length >= threshold ? chunk : length;
-  Partial total = range(row, head, 0, std::min(extent, length));
-  for (int64_t begin = extent; begin < length; begin += extent)
-    merge(total, range(row, head, begin, std::min(length, begin + extent)));
+  int64_t end = std::min(length, (first / extent + 1) * extent); // chunks at absolute positions
+  Partial total = range(row, head, first, end);
+  for (int64_t begin = end; begin < length; begin = end) {
+    end = std::min(length, begin + extent);
+    merge(total, range(row, head, begin, end));
+  }
   const float inverse = 1.0f / total.sum;
   for (int64_t i = 0; i < headDim; ++i)
     out.set(row, head * headDim + i, total.values[i] * inverse);

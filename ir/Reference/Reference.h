@@ -43,6 +43,7 @@ struct KvState {
   };
   std::string storage;
   int64_t kvHeads = 0, headDim = 0;
+  int64_t window = 0; ///< positions that a query may see, itself included; 0: all
   std::vector<Sequence> sequences;
 };
 

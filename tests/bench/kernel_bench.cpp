@@ -14,10 +14,10 @@
 #include "tests/kernels/kernel_case.h"
 #include "writ/packed_layout.h"
 
-#include "writ/kernels/attention_f16_tiles32_chunks256.h"
-
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -87,8 +87,9 @@ void linear(benchmark::State &state, const writ_provider *provider, int isa, int
   state.counters["macs"] = benchmark::Counter(static_cast<double>(rows * shape.n * shape.k), rate);
 }
 
-void attention(benchmark::State &state, int isa, int64_t rows, int64_t context) {
-  constexpr int64_t kHeads = 9, kKvHeads = 3, kHeadDim = 64, kBlock = 32;
+void attention(benchmark::State &state, const writ_provider *provider, int isa, int64_t rows,
+               int64_t context) {
+  constexpr int64_t kHeads = 9, kKvHeads = 3, kHeadDim = 64, kBlock = 32, kWindow = 512;
   const int64_t pages = (context + kBlock - 1) / kBlock;
   const size_t planeBytes = static_cast<size_t>(pages * kBlock * kKvHeads * kHeadDim * 2);
   Random random(1);
@@ -112,16 +113,35 @@ void attention(benchmark::State &state, int isa, int64_t rows, int64_t context) 
   Bytes q;
   fillFloats(q, rows * kHeads * kHeadDim, Values::ordinary, random);
   std::vector<float> out(static_cast<size_t>(rows * kHeads * kHeadDim));
-  const attention_f16_tiles32_chunks256_args args{
-      q.data(), &view,  0,        position.data(), sequence.data(), out.data(),
-      rows,     kHeads, kKvHeads, kHeadDim,        0.125f};
+  const auto slot = [](const void *pointer) { return reinterpret_cast<uint64_t>(pointer); };
+  const std::map<std::string, uint64_t> bound{{"operand:q", slot(q.data())},
+                                              {"operand:out", slot(out.data())},
+                                              {"kv.view", slot(&view)},
+                                              {"kv.layer", 0},
+                                              {"kv.window", kWindow},
+                                              {"rows.position", slot(position.data())},
+                                              {"rows.sequence", slot(sequence.data())},
+                                              {"dim:rows", static_cast<uint64_t>(rows)},
+                                              {"dim:heads", kHeads},
+                                              {"dim:kv_heads", kKvHeads},
+                                              {"dim:head_dim", kHeadDim},
+                                              {"attr:scale", std::bit_cast<uint32_t>(0.125f)}};
+  int64_t keys = context;
+  std::vector<uint64_t> slots;
+  for (const auto &argument : readMap(provider->id).at("arguments")) {
+    const std::string bind = argument.at("bind");
+    slots.push_back(bound.at(bind));
+    if (bind == "kv.window")
+      keys = kWindow;
+  }
   for (auto _ : state) {
-    attention_f16_tiles32_chunks256(args, static_cast<writ_isa>(isa));
+    provider->bodies[isa](slots.data(), 0, rows * kKvHeads);
     benchmark::ClobberMemory();
   }
   double pairs = 0;
   for (int64_t i = 0; i < rows; ++i)
-    pairs += static_cast<double>(position[static_cast<size_t>(i)] + 1) * kHeads;
+    pairs +=
+        static_cast<double>(std::min<int64_t>(keys, position[static_cast<size_t>(i)] + 1) * kHeads);
   state.counters["pairs"] =
       benchmark::Counter(pairs, benchmark::Counter::kIsIterationInvariantRate);
 }
@@ -162,7 +182,7 @@ int main(int argc, char **argv) {
             benchmark::RegisterBenchmark(
                 (name + "/rows:" + std::to_string(rows) + "/context:" + std::to_string(context))
                     .c_str(),
-                [=](benchmark::State &state) { attention(state, isa, rows, context); });
+                [=](benchmark::State &state) { attention(state, provider, isa, rows, context); });
       } else {
         benchmark::RegisterBenchmark(
             name.c_str(), [=](benchmark::State &state) { anyCase(state, provider, isa); });

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kPageTokens = 16, kLayers = 3, kLayer = 1;
 constexpr std::byte kKvPoison{0xfe}; // a NaN of binary16, twice
+constexpr int32_t kNoPage = 1 << 28; // far outside of the planes: reading it ends the test
 
 std::string at(const std::string &operand, int64_t row, int64_t column, double found,
                double expected) {
@@ -110,6 +111,27 @@ void KernelCall::makePages(uint64_t seed) {
   pages.resize(static_cast<size_t>(sequences * view.table_stride));
   blockTable = pages;
   view.block_table = blockTable.data();
+  if (problem.family() != "attention")
+    return;
+  for (int64_t entry = 0; entry < static_cast<int64_t>(blockTable.size()); ++entry) {
+    const int64_t first = entry % view.table_stride * kPageTokens;
+    bool seen = false;
+    for (int64_t p = first; p < first + kPageTokens; ++p)
+      seen = seen || isSeen(entry / view.table_stride, p);
+    if (!seen)
+      blockTable[static_cast<size_t>(entry)] = kNoPage;
+  }
+}
+
+/// Whether any row may see a position; what none may see is never read.
+bool KernelCall::isSeen(int64_t sequence, int64_t position) const {
+  const reference::Rows &rows = problem.call.rows;
+  const int64_t window = problem.kv.window > 0 ? problem.kv.window : INT64_MAX;
+  for (size_t row = 0; row < rows.position.size(); ++row)
+    if (rows.sequence[row] == sequence && position <= rows.position[row] &&
+        rows.position[row] - position < window)
+      return true;
+  return false;
 }
 
 std::byte *KernelCall::pageAddress(bool isK, int64_t sequence, int64_t position) {
@@ -127,8 +149,9 @@ void KernelCall::copyToPages() {
     for (const bool isK : {true, false}) {
       const auto &plane = isK ? problem.kv.sequences[sequence].k : problem.kv.sequences[sequence].v;
       for (int64_t p = 0; p * view.token_stride < static_cast<int64_t>(plane.size()); ++p)
-        std::copy_n(plane.data() + p * view.token_stride, view.token_stride,
-                    pageAddress(isK, static_cast<int64_t>(sequence), p));
+        if (isSeen(static_cast<int64_t>(sequence), p))
+          std::copy_n(plane.data() + p * view.token_stride, view.token_stride,
+                      pageAddress(isK, static_cast<int64_t>(sequence), p));
     }
 }
 
@@ -166,6 +189,8 @@ uint64_t KernelCall::slotOf(const nlohmann::json &argument) {
     return pointer(&view);
   if (bind == "kv.layer")
     return kLayer;
+  if (bind == "kv.window")
+    return static_cast<uint64_t>(problem.kv.window);
   if (bind == "host:parameters")
     return pointer(parameters.data());
   if (bind == "host:scratch")

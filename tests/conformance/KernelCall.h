@@ -22,7 +22,8 @@ public:
   int64_t units() const { return unitCount; }
   /// The argument block.
   const void *arguments() const { return slots.data(); }
-  /// Poisons every output and the KV pages' free places.
+  /// Poisons every output and the KV pages' free places; for attention, also the positions that no
+  /// row may see. A page that holds none but these is not mapped.
   void poison();
   /// Runs the units in these ranges, in order.
   void run(writ_body body, const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
@@ -36,6 +37,7 @@ private:
   void makeSampleParameters();
   void makeSlots(const nlohmann::json &map);
   uint64_t slotOf(const nlohmann::json &argument);
+  bool isSeen(int64_t sequence, int64_t position) const;
   std::byte *pageAddress(bool isK, int64_t sequence, int64_t position);
   std::string kvDifference() const;
 

@@ -252,13 +252,15 @@ void Oracle::kvStore() {
 
 void Oracle::attentionQuery(int64_t row, int64_t head) {
   const int64_t dim = d("head_dim"), kvHeads = d("kv_heads");
-  const int64_t keys = problem.call.rows.position[row] + 1;
+  const int64_t end = problem.call.rows.position[row] + 1, window = problem.kv.window;
+  const int64_t first = window > 0 ? std::max<int64_t>(0, end - window) : 0, keys = end - first;
   const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
   const double scale = problem.call.numbers.at("scale");
   std::span<float> q = problem.floats("q"), out = problem.floats("out");
   auto stored = [&](const std::vector<std::byte> &plane, int64_t key, int64_t i) {
     const int64_t kvHead = head / (d("heads") / kvHeads);
-    return double(reference::readScalar("f16", plane.data(), (key * kvHeads + kvHead) * dim + i));
+    return double(
+        reference::readScalar("f16", plane.data(), ((first + key) * kvHeads + kvHead) * dim + i));
   };
   std::vector<Real> scores;
   double largestDot = 0;
@@ -294,7 +296,7 @@ void Oracle::attentionQuery(int64_t row, int64_t head) {
     }
     judge(out[(row * d("heads") + head) * dim + i], value / sum,
           {{"keys", double(keys)},
-           {"chunks", std::ceil(double(keys) / 256)},
+           {"chunks", double((end - 1) / 256 - first / 256 + 1)},
            {"score_error", gamma * scale * largestDot},
            {"spread", (largest - least).toDouble()},
            {"exponential_error", relativeErrorOf(Data::get().functions, declared["exponential"])},

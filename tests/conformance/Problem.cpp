@@ -56,6 +56,8 @@ void makeKv(Problem &problem, const ProblemOptions &options, Random &random) {
   kv.storage = problem.contract["operands"]["kv"]["storage"];
   kv.kvHeads = problem.call.dimensions.at("kv_heads");
   kv.headDim = problem.call.dimensions.at("head_dim");
+  if (isWindowed(problem.contract))
+    kv.window = options.window;
   problem.call.kv = &kv;
   if (problem.family() != "attention")
     return;
@@ -106,6 +108,11 @@ void makeNumbers(Problem &problem) {
 }
 
 } // namespace
+
+bool isWindowed(const nlohmann::json &contract) {
+  const nlohmann::json &masks = Data::get().vocabulary["words"]["mask"];
+  return contract.contains("mask") && masks[contract["mask"]].value("windowed", false);
+}
 
 std::vector<int64_t> shapeOf(const std::string &family, const std::string &operand,
                              const Dimensions &dimensions) {

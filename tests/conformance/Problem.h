@@ -35,12 +35,16 @@ struct ProblemOptions {
   uint64_t seed = 1;
   bool bias = true;
   std::vector<int32_t> positions; ///< of the rows; empty: some of each kind
+  int64_t window = 40;            ///< of the KV state, where the contract's mask has one
 };
 
 /// Operands of the shapes that the dimensions give, filled; rows of three sequences; for attention
 /// a KV state that reaches every row's position.
 std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensions &dimensions,
                                      const ProblemOptions &options);
+
+/// Whether a query of the contract sees no more than the window of its KV state.
+bool isWindowed(const nlohmann::json &contract);
 
 /// The shape of an operand of a family.
 std::vector<int64_t> shapeOf(const std::string &family, const std::string &operand,

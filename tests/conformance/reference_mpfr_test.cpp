@@ -63,14 +63,17 @@ std::vector<Case> cases() {
                   {{"rows", 6}, {"kv_heads", 2}, {"head_dim", 16}},
                   {Fill::plain, Fill::tiny, Fill::equal},
                   {0, 1, 2, 3, 4, 5}});
-  list.push_back({"attention_f16_kv_tiles32_chunks256_v0",
-                  {{"rows", 4}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 16}},
-                  moderate,
-                  {0, 31, 100, 300}});
-  list.push_back({"attention_f16_kv_tiles32_chunks256_v0",
-                  {{"rows", 2}, {"heads", 2}, {"kv_heads", 2}, {"head_dim", 64}},
-                  moderate,
-                  {255, 600}});
+  for (const std::string mask : {"", "window_"}) {
+    const std::string contract = "attention_f16_kv_" + mask + "tiles32_chunks256_v0";
+    list.push_back({contract,
+                    {{"rows", 4}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 16}},
+                    moderate,
+                    {0, 31, 100, 300}});
+    list.push_back({contract,
+                    {{"rows", 2}, {"heads", 2}, {"kv_heads", 2}, {"head_dim", 64}},
+                    moderate,
+                    {255, 600}});
+  }
   for (const std::string activation : {"silu", "gelu_tanh"})
     list.push_back({activation + "_gate_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});
   list.push_back({"residual_f32_v0", {{"rows", 3}, {"n", 200}}, all, {}});

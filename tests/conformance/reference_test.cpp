@@ -203,6 +203,90 @@ TEST(F8_Attention, WhatAQueryMayNotSeeHasNoEffect) {
     EXPECT_TRUE(std::isnan(value));
 }
 
+/// Softmax over the keys that an explicit mask allows, in binary64, one loop after another.
+std::vector<double> maskedAttention(Problem &problem, int64_t row, int64_t head,
+                                    const std::vector<bool> &mask) {
+  const int64_t dim = problem.call.dimensions.at("head_dim");
+  const int64_t heads = problem.call.dimensions.at("heads");
+  const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
+  auto stored = [&](const std::vector<std::byte> &plane, size_t key, int64_t i) {
+    return double(reference::readScalar("f16", plane.data(), int64_t(key) * dim + i));
+  };
+  std::vector<double> value(dim);
+  double sum = 0;
+  for (size_t key = 0; key < mask.size(); ++key) {
+    if (!mask[key])
+      continue;
+    double score = 0;
+    for (int64_t i = 0; i < dim; ++i)
+      score +=
+          double(problem.floats("q")[(row * heads + head) * dim + i]) * stored(sequence.k, key, i);
+    const double weight = std::exp(score * problem.call.numbers.at("scale"));
+    sum += weight;
+    for (int64_t i = 0; i < dim; ++i)
+      value[i] += weight * stored(sequence.v, key, i);
+  }
+  for (double &v : value)
+    v /= sum;
+  return value;
+}
+
+/// The largest distance of the op's result from that of the window's mask, `shift` keys off.
+double distanceFromMask(int64_t window, int64_t shift) {
+  const std::vector<int32_t> positions{int32_t(window) - 2, int32_t(window) - 1, int32_t(window),
+                                       700};
+  const Dimensions shape{{"rows", 4}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 16}};
+  auto problem = makeProblem("attention_f16_kv_window_tiles32_chunks256_v0", shape,
+                             {Fill::plain, uint64_t(window), true, positions, window});
+  problem->evaluate();
+  double worst = 0;
+  for (int64_t row = 0; row < 4; ++row)
+    for (int64_t head = 0; head < 2; ++head) {
+      const int64_t own = positions[row];
+      std::vector<bool> mask;
+      for (int64_t key = 0; key <= own; ++key)
+        mask.push_back(own - key < window + shift);
+      const std::vector<double> expected = maskedAttention(*problem, row, head, mask);
+      for (int64_t i = 0; i < 16; ++i)
+        worst = std::max(
+            worst, std::fabs(expected[i] - problem->floats("out")[(row * 2 + head) * 16 + i]));
+    }
+  return worst;
+}
+
+// Histories of window - 1, window and window + 1 keys, and a long one, against a mask that says for
+// each key whether it is seen: windows at and beside the edges of tiles, chunks and pages.
+TEST(F8_WindowAttention, EqualsTheMaskAtWindowMinusOneWindowAndWindowPlusOne) {
+  for (const int64_t window : {2, 15, 16, 17, 31, 32, 33, 255, 256, 257, 512}) {
+    EXPECT_LT(distanceFromMask(window, 0), 1e-5) << window;
+    // Negative controls: one key more or less is seen.
+    EXPECT_GT(distanceFromMask(window, 1), 1e-4) << window;
+    EXPECT_GT(distanceFromMask(window, -1), 1e-4) << window;
+  }
+}
+
+TEST(F8_WindowAttention, AWideWindowIsNoWindow) {
+  const Dimensions shape{{"rows", 3}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 16}};
+  const std::vector<int32_t> positions{5, 255, 700};
+  auto causal = makeProblem("attention_f16_kv_tiles32_chunks256_v0", shape,
+                            {Fill::plain, 9, true, positions});
+  auto wide = makeProblem("attention_f16_kv_window_tiles32_chunks256_v0", shape,
+                          {Fill::plain, 9, true, positions, 701});
+  causal->evaluate();
+  wide->evaluate();
+  for (size_t i = 0; i < causal->floats("out").size(); ++i)
+    EXPECT_TRUE(sameFloat(causal->floats("out")[i], wide->floats("out")[i])) << i;
+}
+
+TEST(F8_WindowAttention, TheMaskNeedsAWindowAndAWindowTheMask) {
+  auto problem = smallProblem("attention_f16_kv_window_tiles32_chunks256_v0");
+  problem->kv.window = 0;
+  EXPECT_NE(errorOf(*problem).find("contradict"), std::string::npos);
+  problem = smallProblem("attention_f16_kv_tiles32_chunks256_v0");
+  problem->kv.window = 8;
+  EXPECT_NE(errorOf(*problem).find("contradict"), std::string::npos);
+}
+
 TEST(F8_QuantizeActivation, ExceptionalBlocks) {
   auto problem = makeProblem("quantize_activation_i8_b32_v0", {{"rows", 1}, {"k", 160}}, {});
   std::span<float> x = problem->floats("input");

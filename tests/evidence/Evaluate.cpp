@@ -43,6 +43,7 @@ reference::KvState &Judge::state(const Op &op) {
   state.storage = group.storage;
   state.kvHeads = group.kvHeads;
   state.headDim = group.headDim;
+  state.window = group.window;
   return state;
 }
 

@@ -134,6 +134,8 @@ void Judge::checkArgument(const Op &op, const MapArgument &argument, uint64_t sl
     expect(bits);
   } else if (bind == "kv.layer")
     expect(static_cast<uint64_t>(op.kvLayer));
+  else if (bind == "kv.window")
+    expect(static_cast<uint64_t>(facts.circuit().kvGroups.at(op.kvGroup).window));
   else if (bind == "kv.view")
     expect(address(step.kv + op.kvGroup));
   else if (bind == "rows.token")

@@ -209,6 +209,7 @@ void addKv(KernelCase &test, int64_t kvHeads, int64_t headDim, int64_t rows, int
   test.owned.push_back(std::move(owned));
   kv.block_table = reinterpret_cast<const int32_t *>(test.owned.back().data());
   test.integers["kv.layer"] = 1;
+  test.integers["kv.window"] = pick(random, {1, 2, 31, 32, 33, 70, 256, 300});
   std::vector<int32_t> position, sequence;
   // runs of ascending positions of one sequence, as prefill chunks are, then single rows
   for (int64_t s = static_cast<int64_t>(random()) & 1, p = 0;

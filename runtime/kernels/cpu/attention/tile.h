@@ -29,14 +29,27 @@ struct SoftmaxState {
   float *values; ///< [head_dim]
 };
 
+/// Keys [begin, end), counted from a tile's start or by position.
+struct KeyRange {
+  int64_t begin, end;
+  bool operator==(const KeyRange &other) const { return begin == other.begin && end == other.end; }
+};
+
 /// A tile's keys and values in binary32, [32][head_dim] each.
 struct TileData {
   alignas(64) float k[kTileKeys * kMaxHeadDim];
   alignas(64) float v[kTileKeys * kMaxHeadDim];
 };
 
-/// scores[j] = rn(dot(q, key j) * scale) for j < seen; -inf beyond.
-inline void tileScores(const float *q, const float *keys, int64_t headDim, int64_t seen,
+inline void fillUnseen(KeyRange seen, float value, float *scores) {
+  for (int64_t j = 0; j < seen.begin; ++j)
+    scores[j] = value;
+  for (int64_t j = seen.end; j < kTileKeys; ++j)
+    scores[j] = value;
+}
+
+/// scores[j] = rn(dot(q, key j) * scale) for the keys j that are seen; -inf for the others.
+inline void tileScores(const float *q, const float *keys, int64_t headDim, KeyRange seen,
                        float scale, float *scores) {
   for (int64_t first = 0; first < kTileKeys; first += kLanes) {
     Lanes dots[kLanes];
@@ -44,9 +57,9 @@ inline void tileScores(const float *q, const float *keys, int64_t headDim, int64
       Lanes acc[kKeyGroup];
       for (int64_t j = 0; j < kKeyGroup; ++j)
         acc[j] = zero();
-      // keys beyond `seen` hold whatever the scratch held: their scores are overwritten below
+      // unseen keys hold whatever the scratch held: their scores are overwritten below
       const float *key = keys + (first + group) * headDim;
-      if (first + group < seen)
+      if (first + group < seen.end && first + group + kKeyGroup > seen.begin)
         for (int64_t d = 0; d < headDim; d += kLanes) {
           const Lanes x = load(q + d);
           for (int64_t j = 0; j < kKeyGroup; ++j)
@@ -57,20 +70,18 @@ inline void tileScores(const float *q, const float *keys, int64_t headDim, int64
     }
     store(mul(treeSums(dots), broadcast(scale)), scores + first);
   }
-  for (int64_t j = seen; j < kTileKeys; ++j)
-    scores[j] = -kInfinity;
+  fillUnseen(seen, -kInfinity, scores);
 }
 
 /// Turns scores into p in place, moves the state's maximum and sum, and returns alpha.
-inline float tileSoftmax(float *scores, int64_t seen, SoftmaxState &state) {
+inline float tileSoftmax(float *scores, KeyRange seen, SoftmaxState &state) {
   const Lanes a = load(scores), b = load(scores + kLanes);
   const float most = greatest(maximum(a, b));
   const float maximumNow = most > state.maximum ? most : state.maximum;
   const Lanes shift = broadcast(maximumNow);
   store(expLanes(sub(a, shift)), scores);
   store(expLanes(sub(b, shift)), scores + kLanes);
-  for (int64_t j = seen; j < kTileKeys; ++j)
-    scores[j] = 0.0f;
+  fillUnseen(seen, 0.0f, scores);
   const float alpha = expF32(state.maximum - maximumNow);
   const float sum = treeSum(add(load(scores), load(scores + kLanes)));
   state.sum = __builtin_fmaf(state.sum, alpha, sum);
@@ -78,16 +89,16 @@ inline float tileSoftmax(float *scores, int64_t seen, SoftmaxState &state) {
   return alpha;
 }
 
-/// o = rn(o * alpha), then fma over the keys [0, seen), for Q queries and S slices of 16
+/// o = rn(o * alpha), then fma over the keys that are seen, for Q queries and S slices of 16
 /// dimensions.
 template <int64_t Q, int64_t S>
-inline void addValues(const float *values, int64_t headDim, int64_t seen, const float *const *p,
+inline void addValues(const float *values, int64_t headDim, KeyRange seen, const float *const *p,
                       const float *alpha, float *const *out) {
   Lanes acc[Q][S];
   for (int64_t q = 0; q < Q; ++q)
     for (int64_t s = 0; s < S; ++s)
       acc[q][s] = mul(load(out[q] + s * kLanes), broadcast(alpha[q]));
-  for (int64_t j = 0; j < seen; ++j)
+  for (int64_t j = seen.begin; j < seen.end; ++j)
     for (int64_t s = 0; s < S; ++s) {
       const Lanes v = load(values + j * headDim + s * kLanes);
       for (int64_t q = 0; q < Q; ++q)
@@ -100,7 +111,7 @@ inline void addValues(const float *values, int64_t headDim, int64_t seen, const 
 
 /// The values of Q queries that see the same keys of the tile.
 template <int64_t Q>
-inline void tileValues(const float *values, int64_t headDim, int64_t seen, const float *const *p,
+inline void tileValues(const float *values, int64_t headDim, KeyRange seen, const float *const *p,
                        const float *alpha, float *const *out) {
   float *at[Q];
   int64_t d = 0;
@@ -120,7 +131,7 @@ inline void tileValues(const float *values, int64_t headDim, int64_t seen, const
 
 /// tileValues for `queries` in 1 .. Q.
 template <int64_t Q>
-inline void tileValuesOf(int64_t queries, const float *values, int64_t headDim, int64_t seen,
+inline void tileValuesOf(int64_t queries, const float *values, int64_t headDim, KeyRange seen,
                          const float *const *p, const float *alpha, float *const *out) {
   if constexpr (Q > 1)
     if (queries < Q)
