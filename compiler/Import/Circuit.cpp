@@ -2,6 +2,7 @@
 #include "compiler/Import/Circuit.h"
 
 #include "compiler/Import/Constants.h"
+#include "compiler/Import/LayerVariants.h"
 #include "compiler/Import/Parameters.h"
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/EditDistance.h"
@@ -37,6 +38,7 @@ private:
   void checkShape(const OperandRule &rule, const InstanceOp &op, const InstanceWeight &weight);
   void bindFields(const Json &json, const Family &family, InstanceOp &op);
   void bindState(const Json &json, const Family &family, InstanceOp &op);
+  bool hasWindow(const Family &family, const InstanceOp &op) const;
   void checkTensorsUsed() const;
   void addChatTemplates();
 
@@ -71,7 +73,7 @@ void Instantiation::bindInputs(const Json &json, const Family &family, const std
   const Json *inputs = json.find("inputs");
   if (inputs)
     for (const Json::Member &input : inputs->members()) {
-      const std::string &name = input.value.asString();
+      const std::string name = parameters.expand(input.value);
       std::string source;
       if (opByName.contains(prefix + name))
         source = prefix + name;
@@ -101,10 +103,10 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
     constant.shape = {dimensions / 2};
     return constant;
   }
-  const std::string wanted = parameters.expand(weight.at("tensor").asString());
+  const std::string wanted = parameters.expand(weight.at("tensor"));
   const TensorInfo *tensor = model.findTensor(wanted);
   if (const Json *otherwise = weight.find("otherwise"); !tensor && otherwise)
-    tensor = model.findTensor(parameters.expand(otherwise->asString()));
+    tensor = model.findTensor(parameters.expand(*otherwise));
   if (const Json *optional = weight.find("optional"); !tensor && optional && optional->asBool())
     return std::nullopt;
   if (!tensor)
@@ -183,8 +185,9 @@ void Instantiation::bindFields(const Json &json, const Family &family, InstanceO
   each("dimensions", family.dimensions, [&](const std::string &name, const Json &value) {
     op.dimensions[name] = parameters.integer(value);
   });
-  each("attributes", family.attributes,
-       [&](const std::string &name, const Json &value) { op.attributes[name] = value.asString(); });
+  each("attributes", family.attributes, [&](const std::string &name, const Json &value) {
+    op.attributes[name] = parameters.expand(value);
+  });
   each("numbers", family.numbers, [&](const std::string &name, const Json &value) {
     op.numbers[name] = value.isObject()
                            ? double(reciprocalSqrt(parameters.integer(value.at("reciprocal_sqrt"))))
@@ -203,10 +206,10 @@ void Instantiation::bindState(const Json &json, const Family &family, InstanceOp
               : fmt::format("op '{}' names a KV group; '{}' has no state", op.name, family.name));
   if (!state)
     return;
-  auto it = std::find(groupNames.begin(), groupNames.end(), state->asString());
+  const std::string name = parameters.expand(*state);
+  auto it = std::find(groupNames.begin(), groupNames.end(), name);
   if (it == groupNames.end())
-    throw Error(state->location(), "E030",
-                fmt::format("KV group '{}' is not declared", state->asString()),
+    throw Error(state->location(), "E030", fmt::format("KV group '{}' is not declared", name),
                 {{circuit.at("kv_groups").location(), "groups are declared here"}});
   op.kvGroup = it - groupNames.begin();
   InstanceKvGroup &group = instance.kvGroups[op.kvGroup];
@@ -218,7 +221,7 @@ void Instantiation::bindState(const Json &json, const Family &family, InstanceOp
   if (group.layers == 0)
     throw Error(state->location(), "E030",
                 fmt::format("op '{}' reads KV group '{}' before anything is stored in it", op.name,
-                            state->asString()));
+                            name));
   op.kvLayer = group.layers - 1;
   if (op.dimensions.at("kv_heads") != group.kvHeads ||
       op.dimensions.at("head_dim") != group.headDim)
@@ -226,6 +229,26 @@ void Instantiation::bindState(const Json &json, const Family &family, InstanceOp
                 fmt::format("op '{}' has {} KV heads of {}, but its group has {} of {}", op.name,
                             op.dimensions.at("kv_heads"), op.dimensions.at("head_dim"),
                             group.kvHeads, group.headDim));
+  if (!writes && hasWindow(family, op) != (group.window > 0))
+    throw Error(json.location(), "E030",
+                group.window > 0
+                    ? fmt::format("op '{}' has no windowed mask, but KV group '{}' has a window of "
+                                  "{} positions",
+                                  op.name, name, group.window)
+                    : fmt::format("op '{}' has a windowed mask, but KV group '{}' has no window",
+                                  op.name, name));
+}
+
+/// Whether the vocabulary says of one of the op's attributes that it is windowed.
+bool Instantiation::hasWindow(const Family &family, const InstanceOp &op) const {
+  const Json &fields = catalog.vocabulary().at("contract_fields").at(family.name);
+  return std::any_of(op.attributes.begin(), op.attributes.end(), [&](const auto &attribute) {
+    const Json *list = fields.find(attribute.first);
+    const Json *words = list ? catalog.vocabulary().at("words").find(list->asString()) : nullptr;
+    const Json *word = words ? words->find(attribute.second) : nullptr;
+    const Json *windowed = word ? word->find("windowed") : nullptr;
+    return windowed && windowed->asBool();
+  });
 }
 
 void Instantiation::addOp(const Json &json, const std::string &kind, const std::string &prefix,
@@ -271,18 +294,27 @@ void Instantiation::addSection(const Json &section) {
       const Json &initial = member.value.at("initial");
       carried[member.key] = opNamed(initial, initial.asString());
     }
+  const LayerVariants variants(section);
   for (int64_t i = 0; i < count; ++i) {
     parameters.setLayer(repeat ? i : -1);
-    const std::string before = prefix ? parameters.expand(prefix->asString()) : "";
+    std::string kind = section.at("kind").asString();
+    if (const LayerVariant *variant = variants.choose(parameters, i)) {
+      parameters.setWords(variant->words);
+      kind += "_" + variant->id;
+    }
+    const std::string before = prefix ? parameters.expand(*prefix) : "";
     for (const Json &op : section.at("ops").elements())
-      addOp(op, section.at("kind").asString(), before, repeat ? i : -1, instance.ops);
+      addOp(op, kind, before, repeat ? i : -1, instance.ops);
     if (carry)
       for (const Json::Member &member : carry->members()) {
         const Json &next = member.value.at("next");
         carried[member.key] = opNamed(next, before + next.asString());
       }
   }
+  if (count > 0)
+    variants.requireAllUsed(parameters.usedWords());
   parameters.setLayer(-1);
+  parameters.setWords({});
 }
 
 void Instantiation::addKvGroups() {

@@ -28,7 +28,7 @@ struct InstanceWeight {
 struct InstanceOp {
   std::string op;     ///< family: "linear"
   std::string name;   ///< "blk.3.attn_q"; unique
-  std::string kind;   ///< the section it comes from: "prologue", "layer", "epilogue"
+  std::string kind;   ///< the section it comes from, and its variant: "prologue", "layer_local"
   int64_t layer = -1; ///< index where kind repeats
   Location location;
   std::map<std::string, std::string> inputs;     ///< operand → name of the op that makes it

@@ -1,6 +1,8 @@
 //===- Parameters.cpp - a circuit's parameters for one model file ---------===//
 #include "compiler/Import/Parameters.h"
 
+#include "compiler/Support/EditDistance.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -113,11 +115,37 @@ bool Parameters::holds(const Json &expression) const {
   return evaluateInteger(expression, lookup()) != 0;
 }
 
-std::string Parameters::expand(std::string text) const {
-  constexpr std::string_view placeholder = "{layer}";
-  for (size_t at; (at = text.find(placeholder)) != std::string::npos;)
-    text.replace(at, placeholder.size(), std::to_string(layer));
-  return text;
+std::string Parameters::expand(const Json &json) const {
+  const std::string &text = json.asString();
+  std::string result;
+  for (size_t from = 0; from < text.size();) {
+    const size_t open = text.find('{', from), close = text.find('}', open);
+    result.append(text, from, std::min(open, text.size()) - from);
+    if (close == std::string::npos) {
+      if (open != std::string::npos)
+        throw Error(json.location(), "E030", fmt::format("'{}' has '{{' without '}}'", text));
+      break;
+    }
+    const std::string name = text.substr(open + 1, close - open - 1);
+    auto word = words.find(name);
+    if (name == "layer" && layer >= 0) {
+      result += std::to_string(layer);
+    } else if (word != words.end()) {
+      wordsUsed.insert(name);
+      result += word->second;
+    } else {
+      std::vector<std::string> known;
+      if (layer >= 0)
+        known.push_back("layer");
+      for (const auto &entry : words)
+        known.push_back(entry.first);
+      throw Error(json.location(), "E030", fmt::format("'{{{}}}' stands for nothing here", name),
+                  {{{}, known.empty() ? "only sections that repeat have such words"
+                                      : "known are: " + quotedList(known)}});
+    }
+    from = close + 1;
+  }
+  return result;
 }
 
 void Parameters::requireAllUsed(const Json &circuit) const {

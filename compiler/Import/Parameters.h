@@ -25,8 +25,12 @@ public:
   bool holds(const Json &expression) const;
 
   void setLayer(int64_t index) { layer = index; }
-  /// Replaces "{layer}".
-  std::string expand(std::string text) const;
+  /// The words of the layer's variant, by name; those of no variant at first.
+  void setWords(std::map<std::string, std::string> values) { words = std::move(values); }
+  /// The text with "{layer}" and each "{word}" replaced. E030 where there is no such word.
+  std::string expand(const Json &text) const;
+  /// Words that a text has named.
+  const std::set<std::string> &usedWords() const { return wordsUsed; }
 
   const std::map<std::string, Value> &values() const { return table; }
   /// E035 for the first parameter that no expression has used.
@@ -40,7 +44,8 @@ private:
 
   std::map<std::string, Value> table;
   std::set<std::string> readKeys;
-  mutable std::set<std::string> used;
+  std::map<std::string, std::string> words;
+  mutable std::set<std::string> used, wordsUsed;
   int64_t layer = -1;
 };
 
