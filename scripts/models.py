@@ -15,6 +15,11 @@ def known_models():
     return json.loads(pathlib.Path(__file__).with_name("models.json").read_text())
 
 
+def random_model_options(entry):
+    """The options with which scripts/make-random-model makes small models of an entry's family."""
+    return ["--circuit", entry["circuit"], *entry["random"]]
+
+
 def sha256_of(path):
     digest = hashlib.sha256()
     with open(path, "rb") as file:

@@ -27,12 +27,13 @@ import sys
 import record_facts
 from measure import Bench
 from oracles import ROOT, Model, Unresolved
+from models import known_models, random_model_options
 from records import Record, merge_needs, write_record
 
 
-def random_models(bench):
+def random_models(bench, family):
     """One small model of each storage type that scripts/make-random-model writes."""
-    return [bench.random_model(storage) for storage in bench.storage_types()]
+    return [bench.random_model(storage, *family) for storage in bench.storage_types()]
 
 
 def gather(name, bench, comparison):
@@ -44,7 +45,8 @@ def gather(name, bench, comparison):
     except Unresolved as reason:
         print(f"unresolved: {reason}")
         real = None
-    models = random_models(bench)
+    family = random_model_options(known_models()[name])
+    models = random_models(bench, family)
     catalog = bench.digests()
     records = {}
     for need in catalog["needs"]:
@@ -58,7 +60,7 @@ def gather(name, bench, comparison):
         for kind, make in (("circuit", record_facts.circuit), ("stitched", record_facts.stitched)):
             for subject, bound in merge_needs(answers.values(), kind).items():
                 need = {"kind": kind, "subject": subject, "bound": bound}
-                records[kind, subject] = Record(need, make(bench, answers, real, profile))
+                records[kind, subject] = Record(need, make(bench, answers, real, profile, family))
         if real:
             for need in answers[real]["needs"]:
                 if need["kind"] == "end_to_end":

@@ -23,7 +23,7 @@ class Bench:
         self.writ = self.build / "bin" / "writ"
         if not self.writ.exists():
             raise SystemExit(f"error: {self.writ} is absent; run make build")
-        self._digests, self._tests = {}, {}
+        self._digests, self._tests, self.labels = {}, {}, {}
 
     def run_writ(self, *words):
         """(exit status, standard output, standard error)"""
@@ -60,8 +60,12 @@ class Bench:
         return text.split("--type {", 1)[1].split("}", 1)[0].split(",")
 
     def random_model(self, storage, *options):
-        path = self.folder / f"random-{storage}{'-'.join(options)}.gguf"
-        self._once(path, [sys.executable, MAKE_MODEL, path, "--type", storage, *options], [MAKE_MODEL])
+        """A small model of the options' circuit; `labels` says how it is made."""
+        words = ["--type", storage, *options]
+        name = hashlib.sha256(" ".join(words).encode()).hexdigest()[:12]
+        path = self.folder / f"random-{storage}-{name}.gguf"
+        self._once(path, [sys.executable, MAKE_MODEL, path, *words], [MAKE_MODEL])
+        self.labels[path] = " ".join(["make-random-model", *words])
         return path
 
     def tests(self, program):

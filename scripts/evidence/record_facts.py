@@ -77,12 +77,12 @@ def provider(bench, subject):
     return facts
 
 
-def circuit(bench, answers, real, profile):
+def circuit(bench, answers, real, profile, family):
     """The circuit fits models, and refuses what it does not know."""
     del profile
     facts = Facts({"instantiated": []})
     for path, answer in answers.items():
-        facts.measured["instantiated"].append({"model": label(path, real),
+        facts.measured["instantiated"].append({"model": label(bench, path, real),
                                                "model_sha256": answer["model_sha256"]})  # fmt: skip
     name = next(iter(answers.values()))["circuit"]
     text = (ROOT / "circuits" / f"{name}.json").read_text()
@@ -94,7 +94,7 @@ def circuit(bench, answers, real, profile):
     }
     facts.measured["refuses"] = {}
     for what, (code, circuit_text, options) in refusals.items():
-        said = refusal(bench, name, circuit_text, bench.random_model("f32", *options))
+        said = refusal(bench, name, circuit_text, bench.random_model("f32", *family, *options))
         facts.measured["refuses"][what] = said
         if said != code:
             facts.faults.append(f"{what} is not refused with {code}, but with '{said}'")
@@ -114,8 +114,9 @@ def refusal(bench, name, circuit_text, model):
     return first.rsplit("[", 1)[1].rstrip("]") if code == 1 and first.endswith("]") else ""
 
 
-def stitched(bench, answers, real, profile):
+def stitched(bench, answers, real, profile, family):
     """Every call of compiled models, on the weights of the model's file."""
+    del family
     facts = Facts({"models": [], "ops": {}, "inputs_traced": 0, "walk": []})
     measured = facts.measured
     for path, answer in answers.items():
@@ -123,7 +124,7 @@ def stitched(bench, answers, real, profile):
         if report is None:
             facts.gaps.append("stitched_parity was not built")
             continue
-        name = label(path, real)
+        name = label(bench, path, real)
         if report["verdict"] != "validated":
             facts.faults.append(f"{name}: {(report['faults'] or ['no verdict'])[0]}")
             continue
@@ -186,10 +187,8 @@ def end_to_end(bench, comparison, real, profile):
     return facts
 
 
-def label(path, real):
-    if path == real:
-        return path.name
-    return f"make-random-model --type {path.stem.removeprefix('random-')}"
+def label(bench, path, real):
+    return path.name if path == real else bench.labels[path]
 
 
 def sources_digest(*paths):

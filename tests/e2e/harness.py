@@ -14,6 +14,9 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "scripts"))
+from models import known_models, random_model_options  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("WRIT_BUILD", SOURCE / "build"))
 WRIT = BUILD / "bin" / "writ"
 WRIT_OPT = BUILD / "bin" / "writ-opt"
@@ -75,6 +78,11 @@ def random_model(*options, name="tiny"):
             subprocess.run([sys.executable, script, part, *options], check=True)
             part.rename(path)
     return path
+
+
+def families():
+    """circuit → the options that make small models of it, for each model that is known."""
+    return {entry["circuit"]: random_model_options(entry) for entry in known_models().values()}
 
 
 class locked:

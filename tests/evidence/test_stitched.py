@@ -1,4 +1,5 @@
-"""Whole models, call by call, against the reference: every storage type, both profiles."""
+"""Whole models, call by call, against the reference: every family, storage type and profile."""
+import itertools
 import json
 import os
 import pathlib
@@ -6,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from harness import BUILD, SOURCE, TestCase, main, package, random_model  # noqa: E402
+from harness import BUILD, SOURCE, TestCase, families, main, package, random_model  # noqa: E402
 
 PARITY = BUILD / "bin" / "stitched_parity"
 STORAGES = ("q4_0", "q4_1", "q8_0", "f16", "bf16", "f32")
@@ -14,8 +15,8 @@ PROFILES = ("portable", "f32")
 
 
 class Stitched(TestCase):
-    def parity(self, storage, profile, *options, code=0):
-        model = random_model("--type", storage, "--layers", "1", name=storage)
+    def parity(self, circuit, storage, profile, *options, code=0):
+        model = random_model("--type", storage, "--layers", "1", *families()[circuit], name=storage)
         folder = package(model, "--bringup", "--profile", profile)
         out = self.folder() / "report.json"
         done = subprocess.run([PARITY, "--package", folder, "--model", model, "--data", SOURCE, "--out",
@@ -23,8 +24,8 @@ class Stitched(TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads(out.read_text()), done.stderr
 
-    def check(self, storage, profile):
-        report, _ = self.parity(storage, profile)
+    def check(self, circuit, storage, profile):
+        report, _ = self.parity(circuit, storage, profile)
         self.assertEqual(report["verdict"], "validated")
         self.assertIn(storage, report["storages"])
         ops = [op for providers in report["ops"].values() for op in providers.values()]
@@ -36,31 +37,29 @@ class Stitched(TestCase):
 
     # Negative controls: each fault stops the run and names the op.
     def test_C7_AChangedWeightIsSeen(self):
-        _, err = self.parity("q4_1", "portable", "--alter-weight", "blk.0.ffn_down.weight", code=1)
+        _, err = self.parity("llama", "q4_1", "portable", "--alter-weight", "blk.0.ffn_down.weight", code=1)
         self.assertIn("blk.0.ffn_down (linear_q4_1_i8_b32): output 'out' has", err)
 
     def test_C7_AChangedOutputIsSeen(self):
-        _, err = self.parity("q4_1", "portable", "--alter-output", "blk.0.attention", code=1)
+        _, err = self.parity("llama", "q4_1", "portable", "--alter-output", "blk.0.attention", code=1)
         self.assertIn("blk.0.attention (attention_", err)
 
     def test_C7_AnInputThatIsNotTheProducersOutputIsSeen(self):
-        _, err = self.parity("q4_1", "portable", "--alter-input", "blk.0.attn_residual", code=1)
+        _, err = self.parity("llama", "q4_1", "portable", "--alter-input", "blk.0.attn_residual", code=1)
         self.assertIn("input, which is not '", err)
 
     def test_C7_APackageOfAnotherModelIsSeen(self):
-        model = random_model("--type", "q4_1", "--layers", "1", "--seed", "2", name="other")
-        folder = package(random_model("--type", "q4_1", "--layers", "1", name="q4_1"), "--bringup",
-                         "--profile", "portable")
+        small = ("--type", "q4_1", "--layers", "1")
+        model = random_model(*small, "--seed", "2", name="other")
+        folder = package(random_model(*small, name="q4_1"), "--bringup", "--profile", "portable")
         done = subprocess.run([PARITY, "--package", folder, "--model", model, "--data", SOURCE],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("token_embd", done.stderr)
 
 
-for _storage in STORAGES:
-    for _profile in PROFILES:
-        setattr(Stitched, f"test_C7_C8_S1_{_profile}_{_storage}",
-                lambda self, s=_storage, p=_profile: self.check(s, p))
+for _case in itertools.product(families(), STORAGES, PROFILES):
+    setattr(Stitched, f"test_C7_C8_S1_{'_'.join(_case)}", lambda self, case=_case: self.check(*case))
 
 if __name__ == "__main__":
     os.environ.setdefault("WRIT_BUILD", str(BUILD))

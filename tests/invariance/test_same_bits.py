@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
-from harness import SOURCE, TestCase, locked, random_model, real_model  # noqa: E402
+from harness import SOURCE, TestCase, families, locked, random_model, real_model  # noqa: E402
 
 BUILD = harness.BUILD
 COMPILER = pathlib.Path(os.environ.get("WRIT_COMPILER_BUILD", SOURCE / "build")) / "bin" / "writ"
@@ -63,6 +63,15 @@ def history(model_name):
         return texts["prose"]["ids"][:TOKENS]
     source = random.Random(640)
     return [3 + source.randrange(256) for _ in range(TOKENS)]
+
+
+def small_model(circuit, storage):
+    return random_model("--type", storage, *families()[circuit], name=f"{circuit}-{storage}")
+
+
+def golden_of(circuit, storage, profile):
+    """File and key of the digest of a small model."""
+    return f"random_{circuit}", f"{storage}.{profile}"
 
 
 class SameBits(TestCase):
@@ -135,27 +144,27 @@ class DemoModel(SameBits):
 
 
 class RandomModels(SameBits):
-    """Every storage type, where the slow ways (one row a step, scalar bodies) are cheap."""
+    """Every family and storage type, where the slow ways (one row a step, scalar bodies) are cheap."""
 
-    def check(self, storage, combinations):
+    def check(self, circuit, storage, combinations):
         for profile in PROFILES:
-            package = built(random_model("--type", storage, name=storage), profile)
-            self.same(package, history("random"), self.golden("random", f"{storage}.{profile}"),
+            package = built(small_model(circuit, storage), profile)
+            self.same(package, history("random"), self.golden(*golden_of(circuit, storage, profile)),
                       combinations)
 
     def test_NegativeControl_OtherWeightsOrderOrProfileAreSeenToDiffer(self):
-        package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
-        ids, golden = history("random"), self.golden("random", "q4_1.portable")
+        package = built(small_model("llama", "q4_1"), "portable")
+        ids, golden = history("random"), self.golden(*golden_of("llama", "q4_1", "portable"))
         self.assertEqual(self.digest(package, ids), golden)
         swapped = ids[:-2] + [ids[-1], ids[-2]]
         self.assertNotEqual(self.digest(package, swapped), golden)
         other = built(random_model("--type", "q4_1", "--seed", "2", name="q4_1-other"), "portable")
         self.assertNotEqual(self.digest(other, ids), golden)
-        exact = built(random_model("--type", "q4_1", name="q4_1"), "f32")
+        exact = built(small_model("llama", "q4_1"), "f32")
         self.assertNotEqual(self.digest(exact, ids), golden)
 
     def test_S2_Batches(self):
-        package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
+        package = built(small_model("llama", "q4_1"), "portable")
         ids = history("random")[:300]
         alone = self.digest(package, ids)
         for batch, chunk in ((2, 32), (5, 7), (16, 3), (44, 1), (64, 4)):
@@ -167,19 +176,22 @@ def add_storage_tests():
     axes = [{}, {"threads": 3}, {"chunk": 1}, {"chunk": 7}, {"chunk": "whole"}, {"isa": "scalar"},
             {"isa": "avx2"}, {"isa": "avx512"}, {"pages": 16, "shuffle": 9}, {"rewind": 100},
             {"threads": 2, "chunk": 5, "batch": 3}, {"threads": 7, "chunk": 33, "isa": "scalar"}]
-    for storage in STORAGE:
-        setattr(RandomModels, f"test_S1_S2_S3_S4_S6_S7_S8_{storage}",
-                lambda self, storage=storage: self.check(storage, axes))
+    for circuit, storage in itertools.product(families(), STORAGE):
+        setattr(RandomModels, f"test_S1_S2_S3_S4_S6_S7_S8_{circuit}_{storage}",
+                lambda self, circuit=circuit, storage=storage: self.check(circuit, storage, axes))
 
 
 def record():
     """Writes the golden digests; for a new contract or model only, never to make a test pass."""
     case = SameBits()
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    digests = {f"{storage}.{profile}": case.digest(
-                   built(random_model("--type", storage, name=storage), profile), history("random"))
-               for storage in STORAGE for profile in PROFILES}
-    (GOLDEN / "random.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
+    files = {}
+    for circuit, storage, profile in itertools.product(families(), STORAGE, PROFILES):
+        package = built(small_model(circuit, storage), profile)
+        file, key = golden_of(circuit, storage, profile)
+        files.setdefault(file, {})[key] = case.digest(package, history("random"))
+    for file, digests in files.items():
+        (GOLDEN / f"{file}.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
     digests = {profile: case.digest(built(real_model(), profile), history("smollm2"), threads=2)
                for profile in PROFILES}
     (GOLDEN / "smollm2.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
