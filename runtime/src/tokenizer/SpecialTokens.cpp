@@ -1,7 +1,7 @@
 #include "SpecialTokens.h"
 
 #include <algorithm>
-#include <tuple>
+#include <functional>
 
 namespace writ {
 
@@ -43,6 +43,21 @@ uint32_t SpecialTokens::child(uint32_t node, unsigned char byte) const {
   return 0;
 }
 
+int32_t SpecialTokens::longest(std::string_view text, size_t begin, size_t end,
+                               size_t specialEnd) const {
+  int32_t best = -1;
+  uint32_t node = 0;
+  for (size_t i = begin; i < end; ++i) {
+    node = child(node, static_cast<unsigned char>(text[i]));
+    if (!node)
+      break;
+    int32_t token = nodes[node].token;
+    if (token >= 0 && (tokens[static_cast<size_t>(token)].userDefined || i < specialEnd))
+      best = token;
+  }
+  return best;
+}
+
 std::vector<SpecialTokens::Part>
 SpecialTokens::partition(std::string_view text, std::span<const TextSegment> segments) const {
   // Where the stretch of parseSpecial segments that holds each segment ends; 0 where it is not one.
@@ -54,40 +69,49 @@ SpecialTokens::partition(std::string_view text, std::span<const TextSegment> seg
     stretch[i] = !segments[i].parseSpecial ? 0 : joined ? stretch[i + 1] : ends[i];
   }
 
-  // Every place where a token is spelled.
-  std::vector<std::pair<int32_t, size_t>> found; // (index into tokens, begin)
+  // The tokens that begin at a place are tried from the longest, and those of all places in the
+  // order of `tokens`: a heap holds the next one of each place, so that a run in which every place
+  // begins many tokens takes no more memory than any other text.
+  using Found = std::pair<int32_t, size_t>; // (index into tokens, begin)
+  std::vector<Found> next;
   for (size_t begin = 0, segment = 0; begin < text.size(); ++begin) {
     while (ends[segment] <= begin)
       ++segment;
-    uint32_t node = 0;
-    for (size_t i = begin; i < text.size(); ++i) {
-      node = child(node, static_cast<unsigned char>(text[i]));
-      if (!node)
-        break;
-      int32_t token = nodes[node].token;
-      if (token >= 0 && (tokens[static_cast<size_t>(token)].userDefined || i < stretch[segment]))
-        found.emplace_back(token, begin);
-    }
+    if (int32_t token = longest(text, begin, text.size(), stretch[segment]); token >= 0)
+      next.emplace_back(token, begin);
   }
+  std::make_heap(next.begin(), next.end(), std::greater<>());
 
   // A token takes a place unless one that is at least as long has taken a part of it, which then
   // covers its first or its last byte.
   std::vector<Part> taken;
-  if (!found.empty()) {
-    std::sort(found.begin(), found.end());
-    std::vector<bool> covered(text.size());
-    for (auto [index, begin] : found) {
-      const Token &token = tokens[static_cast<size_t>(index)];
-      size_t end = begin + token.length;
-      if (covered[begin] || covered[end - 1])
-        continue;
+  std::vector<bool> covered(next.empty() ? 0 : text.size());
+  while (!next.empty()) {
+    std::pop_heap(next.begin(), next.end(), std::greater<>());
+    auto [index, begin] = next.back();
+    next.pop_back();
+    const Token &token = tokens[static_cast<size_t>(index)];
+    size_t end = begin + token.length;
+    if (covered[begin])
+      continue;
+    if (!covered[end - 1]) {
       std::fill(covered.begin() + static_cast<ptrdiff_t>(begin),
                 covered.begin() + static_cast<ptrdiff_t>(end), true);
       taken.push_back({begin, end, token.id});
+      continue;
     }
-    std::sort(taken.begin(), taken.end(),
-              [](const Part &a, const Part &b) { return a.begin < b.begin; });
+    size_t room = begin;
+    while (!covered[room])
+      ++room;
+    auto segment = std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin();
+    int32_t shorter = longest(text, begin, room, stretch[static_cast<size_t>(segment)]);
+    if (shorter < 0)
+      continue;
+    next.emplace_back(shorter, begin);
+    std::push_heap(next.begin(), next.end(), std::greater<>());
   }
+  std::sort(taken.begin(), taken.end(),
+            [](const Part &a, const Part &b) { return a.begin < b.begin; });
 
   std::vector<Part> parts;
   size_t done = 0;

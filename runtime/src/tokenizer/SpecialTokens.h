@@ -38,6 +38,9 @@ private:
     int32_t token = -1;                                   ///< index into `tokens`
   };
   uint32_t child(uint32_t node, unsigned char byte) const; ///< 0 where there is none
+  /// The longest token in [begin, end), as an index into `tokens`; only user-defined ones reach
+  /// beyond specialEnd. -1 where there is none.
+  int32_t longest(std::string_view text, size_t begin, size_t end, size_t specialEnd) const;
 
   std::vector<Token> tokens; ///< by priority
   std::vector<Node> nodes;   ///< a trie; node 0 is the root
