@@ -85,8 +85,10 @@ class LlamaOracle:
     def version(self):
         return f"{ORACLE_RELEASE}, {self._run('version').strip()}"
 
-    def tokenize(self, model, texts):
-        answers = json.loads(self._run("tokenize", model, text=json.dumps(texts)))
+    def tokenize(self, model, texts, parse_special=True):
+        """The ids of each text: a string, or a list of bytes where it is not UTF-8."""
+        options = [] if parse_special else ["--no-special"]
+        answers = json.loads(self._run("tokenize", model, *options, text=json.dumps(texts)))
         if [answer["text"] for answer in answers] != texts:
             raise SystemExit("error: the oracle answered about other texts than it was asked")
         return [answer["ids"] for answer in answers]

@@ -3,8 +3,12 @@
 // This program is an independent oracle. It shares nothing with the project's own code, links
 // libllama alone and is built by scripts/setup-oracles outside the source tree.
 //
-//   llama-oracle tokenize MODEL < STRINGS.json     a JSON array of strings on standard input;
-//                                                  writes [{"text", "ids"}], ASCII with \u escapes
+//   llama-oracle tokenize MODEL [--no-special] < TEXTS.json
+//                                                  a JSON array of texts on standard input, each a
+//                                                  string or, where it is not UTF-8, an array of
+//                                                  its bytes; writes [{"text", "ids"}], ASCII with
+//                                                  \u escapes; --no-special: special tokens in a
+//                                                  text stay text
 //   llama-oracle logits MODEL IDS.json OUT.safetensors [--threads N] [--ubatch N]
 //                                                  one f32 tensor `logits` [rows, vocab], row i
 //                                                  being the logits after ids[0..i]
@@ -40,6 +44,7 @@ using Ids = std::vector<llama_token>;
 constexpr int kUsageError = 2;
 
 struct Settings {
+  bool parseSpecial = true; // special tokens that a text spells become their ids
   int threads = 2;
   int ubatch = 512; // rows of one llama_decode and of one micro-batch
 };
@@ -115,12 +120,12 @@ void decode(llama_context &context, const Ids &ids, std::size_t first, std::size
                              " at position " + std::to_string(first));
 }
 
-Ids tokenize(const llama_vocab &vocab, const std::string &text) {
+Ids tokenize(const llama_vocab &vocab, const std::string &text, bool parseSpecial) {
   const auto length = static_cast<int>(text.size());
   Ids ids(text.size() + 8); // never more ids than bytes, and a few added ones
-  const int count = llama_tokenize(&vocab, text.data(), length, ids.data(),
-                                   static_cast<int>(ids.size()), /*add_special=*/true,
-                                   /*parse_special=*/true);
+  const int count =
+      llama_tokenize(&vocab, text.data(), length, ids.data(), static_cast<int>(ids.size()),
+                     /*add_special=*/true, parseSpecial);
   if (count < 0)
     throw std::runtime_error("llama_tokenize needs " + std::to_string(-count) + " ids for " +
                              std::to_string(length) + " bytes");
@@ -128,14 +133,20 @@ Ids tokenize(const llama_vocab &vocab, const std::string &text) {
   return ids;
 }
 
-void runTokenize(const std::string &modelPath) {
+std::string textOf(const Json &text) {
+  if (text.is_string())
+    return text.get<std::string>();
+  const auto bytes = text.get<std::vector<std::uint8_t>>();
+  return {bytes.begin(), bytes.end()};
+}
+
+void runTokenize(const std::string &modelPath, const Settings &settings) {
   const Model model = openModel(modelPath, /*vocabularyOnly=*/true);
   const llama_vocab &vocab = *llama_model_get_vocab(model.get());
   Json answers = Json::array();
-  for (const Json &text : Json::parse(std::cin)) {
-    const auto &string = text.get_ref<const std::string &>();
-    answers.push_back({{"text", string}, {"ids", tokenize(vocab, string)}});
-  }
+  for (const Json &text : Json::parse(std::cin))
+    answers.push_back(
+        {{"text", text}, {"ids", tokenize(vocab, textOf(text), settings.parseSpecial)}});
   std::cout << answers.dump(-1, ' ', /*ensure_ascii=*/true) << '\n';
 }
 
@@ -214,6 +225,10 @@ Settings takeSettings(std::vector<std::string> &arguments) {
   Settings settings;
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--no-special") {
+      settings.parseSpecial = false;
+      continue;
+    }
     const bool threads = arguments[i] == "--threads";
     if (!threads && arguments[i] != "--ubatch") {
       rest.push_back(arguments[i]);
@@ -232,7 +247,7 @@ int run(std::vector<std::string> arguments) {
   const Settings settings = takeSettings(arguments);
   const std::size_t count = arguments.size();
   if (count == 2 && arguments[0] == "tokenize")
-    runTokenize(arguments[1]);
+    runTokenize(arguments[1], settings);
   else if (count == 4 && arguments[0] == "logits")
     runLogits(arguments[1], arguments[2], arguments[3], settings);
   else if (count == 4 && arguments[0] == "greedy")
@@ -241,8 +256,9 @@ int run(std::vector<std::string> arguments) {
   else if (count == 1 && arguments[0] == "version")
     std::cout << "ggml " << ggml_version() << '\n';
   else
-    throw std::invalid_argument("usage: llama-oracle tokenize MODEL | logits MODEL IDS.json "
-                                "OUT.safetensors | greedy MODEL IDS.json N | version");
+    throw std::invalid_argument(
+        "usage: llama-oracle tokenize MODEL [--no-special] | logits MODEL IDS.json "
+        "OUT.safetensors | greedy MODEL IDS.json N | version");
   return EXIT_SUCCESS;
 }
 
