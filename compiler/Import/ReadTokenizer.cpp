@@ -50,24 +50,24 @@ public:
 
   TokenizerData read() {
     data.model = text("model");
-    refuseUnknown("tokenizer model", "model", data.model, tokenizerModels());
-    // Further models have no pre-tokenizer; this one cannot do without.
-    data.preTokenizer = text("pre");
-    const PreTokenizerSpec *spec = findPreTokenizer(data.preTokenizer);
-    if (!spec) {
-      std::vector<std::string_view> known;
-      for (const PreTokenizerSpec &each : preTokenizers())
-        known.push_back(each.name);
-      refuseUnknown("pre-tokenizer", "pre", data.preTokenizer, known);
-    }
-    readLists();
-    data.bos = optionalId("bos_token_id");
-    data.eos = optionalId("eos_token_id");
-    data.unknown = optionalId("unknown_token_id");
+    const TokenizerModelSpec *spec = findTokenizerModel(data.model);
+    if (!spec)
+      refuseUnknown("tokenizer model", "model", data.model, tokenizerModels());
+    bool addsBos = spec->addsBos;
+    if (spec->merges == MergeRule::ranks)
+      addsBos |= readPreTokenizer().addsBos;
+    else
+      refusePreTokenizer();
+    readLists(*spec);
+    data.bos = optionalId("bos_token_id", spec->bos);
+    data.eos = optionalId("eos_token_id", spec->eos);
+    data.unknown = optionalId("unknown_token_id", spec->unknown);
     data.padding = optionalId("padding_token_id");
-    data.addBos = flag("add_bos_token", spec->addsBos);
+    data.addBos = flag("add_bos_token", addsBos);
     data.addEos = flag("add_eos_token", false);
-    data.addSpacePrefix = flag("add_space_prefix", false);
+    data.addSpacePrefix = flag("add_space_prefix", spec->addsSpacePrefix);
+    if (data.eos >= 0)
+      addEnd(data.eos);
     checkKeys();
     findEnds();
     if (const MetadataValue *value = file.find("tokenizer.chat_template")) {
@@ -115,14 +115,34 @@ private:
     return *value.asStrings();
   }
 
-  void refuseUnknown(const char *what, std::string_view key, const std::string &name,
-                     const std::vector<std::string_view> &known) const {
-    if (std::find(known.begin(), known.end(), name) != known.end())
-      return;
+  template <class Specs>
+  [[noreturn]] void refuseUnknown(const char *what, std::string_view key, const std::string &name,
+                                  const Specs &specs) const {
+    std::vector<std::string_view> known;
+    for (const auto &each : specs)
+      known.push_back(each.name);
     refuse("E042",
            fmt::format("{} '{}' is unknown; known are '{}'", what, printable(name),
                        fmt::join(known, "', '")),
            key, need(key));
+  }
+
+  const PreTokenizerSpec &readPreTokenizer() {
+    data.preTokenizer = text("pre");
+    const PreTokenizerSpec *spec = findPreTokenizer(data.preTokenizer);
+    if (!spec)
+      refuseUnknown("pre-tokenizer", "pre", data.preTokenizer, preTokenizers());
+    return *spec;
+  }
+
+  /// A model that goes by scores cuts nothing before it merges; files say so by "default".
+  void refusePreTokenizer() const {
+    if (find("pre") && text("pre") != "default")
+      refuse("E042",
+             fmt::format("pre-tokenizer '{}' is given, but tokenizer model '{}' has none; it knows "
+                         "only 'default'",
+                         printable(text("pre")), data.model),
+             "pre", need("pre"));
   }
 
   void checkLength(std::string_view key, size_t length) const {
@@ -132,10 +152,14 @@ private:
              key, need(key));
   }
 
-  void readLists() {
+  void readLists(const TokenizerModelSpec &spec) {
+    const bool byScores = spec.merges == MergeRule::scores;
     data.tokens = texts("tokens");
-    data.merges = texts("merges");
-    if (const MetadataValue *value = find("token_type")) {
+    // Beside scores a list of merges says the same once more: llama.cpp does not read it either.
+    if (!byScores)
+      data.merges = texts("merges");
+    // Without types a byte token could not be told from a text.
+    if (const MetadataValue *value = byScores ? &need("token_type") : find("token_type")) {
       std::optional<std::vector<int64_t>> types = value->asIntegers();
       if (!types)
         refuse("E041", fmt::format("expected array<i32>, got {}", value->type), "token_type",
@@ -149,7 +173,7 @@ private:
         data.types.push_back(static_cast<int32_t>(type));
       }
     }
-    if (const MetadataValue *value = find("scores")) {
+    if (const MetadataValue *value = byScores ? &need("scores") : find("scores")) {
       std::optional<std::vector<double>> scores = value->asNumbers();
       if (!scores)
         refuse("E041", fmt::format("expected array<f32>, got {}", value->type), "scores", *value);
@@ -161,10 +185,11 @@ private:
       data.types.assign(data.tokens.size(), static_cast<int32_t>(TokenType::normal));
   }
 
-  int32_t optionalId(std::string_view key) const {
+  /// `otherwise`, where the vocabulary has it, if the file does not say.
+  int32_t optionalId(std::string_view key, int32_t otherwise = -1) const {
     const MetadataValue *value = find(key);
     if (!value)
-      return -1;
+      return otherwise < static_cast<int64_t>(data.tokens.size()) ? otherwise : -1;
     std::optional<int64_t> id = value->asInteger();
     if (!id)
       refuse("E041", fmt::format("expected an integer, got {}", value->type), key, *value);

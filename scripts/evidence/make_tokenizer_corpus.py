@@ -1,19 +1,30 @@
 #!/usr/bin/env python3
-"""Records the oracle's token ids of a corpus of strings: tests/data/tokenizer/MODEL.json.
+"""Records the oracle's token ids of a corpus of texts: tests/data/tokenizer/NAME.json.
 
 usage: make_tokenizer_corpus.py MODEL [--check]
+       make_tokenizer_corpus.py --vocabulary NAME [--check]
 
-The strings are chosen for the places where byte-level BPE tokenizers part ways: runs of white
-space, controls, contractions, digits, scripts without spaces, joiners, special tokens in text.
---check asks the oracle anew and compares with the recorded file instead of writing it (exit 1
-when they differ, 3 when the oracle is absent).
+The texts are chosen for the places where tokenizers part ways: runs of white space, controls,
+contractions, digits, scripts without spaces, joiners, special tokens in text, bytes that are not
+UTF-8 (such a text is recorded as the list of its bytes). `plain` are the ids where special tokens
+stay text, if they differ. --vocabulary takes tests/data/tokenizer/NAME.json in place of a model's
+tokenizer, with texts made at random from its tokens, with and without a space before the text, and
+records NAME_ids.json. --check asks the oracle anew and compares with the recorded file instead of
+writing it (exit 1 when they differ, 3 when the oracle is absent).
 """
 
 import argparse
 import json
+import pathlib
+import random
 import sys
+import tempfile
 
-from oracles import LlamaOracle, Model, ROOT, Unresolved, write_json
+from oracles import LlamaOracle, Model, ROOT, Unresolved
+from models import sha256_of
+from vocabulary_gguf import write_vocabulary
+
+DATA = ROOT / "tests" / "data" / "tokenizer"
 
 REPORTED = [" Việt", "<s> word", "Café déjà vu — 123 😊"]  # ids that real engines got wrong
 
@@ -264,6 +275,25 @@ EDGES = [
 ]  # fmt: skip
 
 
+SCORED = [  # where SentencePiece vocabularies part ways
+    "▁", "▁▁", " ▁ ", "▁ ▁", "a▁b", "▁Hello", "Hello▁world", "▁" * 16, " ▁" * 5, "<0x41>", "<0x0a>", "<0xFF>",
+    "<0x0A><0x0A>", "<bos>", "<bos><bos>", "<eos>", "<pad>x", "<mask>", "[multimodal]", "<unused0>",
+    "<unused10><unused6241>", "<unused6242>", "<start_of_turn>user\nHi there!<end_of_turn>\n<start_of_turn>model\n",
+    " <start_of_turn> user", "<end_of_turn>", "<start_of_image><end_of_image>", "<start_of_turn",
+    "<table><tr><td>1</td></tr></table>", "<h1>Title</h1>", "<b>bold</b> and <i>it</i>", "</s></s>", "<s> a</s>",
+    "\n" * 30, "\n" * 31, "\n" * 32, "\n" * 33, "\n" * 62, "\n" * 63, " " * 30, " " * 31, " " * 32, " " * 62, " " * 63,
+    "a" + " " * 31 + "b", "a" + " " * 32 + "b", "\t" * 31, " \n  \n   \n", "> </", ">▁</div>", "x> </y> </z", "é ê", "中 文 字",
+    "a" * 17 + "b" * 17, "abcabcabc" * 9, "\u2581\u0301", "１２３", "٣٤٥", "१२३",
+]  # fmt: skip
+
+INVALID = [
+    b"\xff", b"\x80", b"\x80\x80\x80", b"\xc0\xaf", b"\xc1\x81", b"\xe2\x82", b"\xe2ab", b"\xe2 \x82\xac", b"\xe2\x82 x",
+    b"\xf0\x9f\x98", b"\xf0\x9f\x98 hello", b"a\xffb", b"a\xff b", b"\xed\xa0\x80", b"\xc3", b"x\xc3<s>y",
+    b"caf\xe9 au lait", b"Vi\xe1\xbb", b"Vi\xe1\xbbt", b"\xe2\x96 \x81", b"\xe2\x96\x81\x81\x96", b"\xfe\xffh\x00i",
+    b"hello \xc3\x28 world", b"\xf0\x28\x8c\xbc", b"\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", bytes(range(0x80, 0x100)),
+]  # fmt: skip
+
+
 def corpus():
     strings = list(REPORTED)
     for block in (PROSE, CONTRACTIONS, NUMBERS, CODE, LINKS, LANGUAGES):
@@ -276,42 +306,101 @@ def corpus():
     strings += ["1" * count for count in range(2, 12)]
     strings += [" " * count + "x" for count in range(1, 13)]
     strings += ["\n" * count + " " * (count % 3) + "x" for count in range(1, 8)]
-    return list(dict.fromkeys(strings))
+    strings += SCORED
+    return list(dict.fromkeys(strings)) + [list(text) for text in INVALID]
+
+
+def texts_of(vocabulary):
+    """Texts made of a vocabulary's tokens, their parts and their neighbours. The same every time."""
+    choose = random.Random(1)
+    parts = [token.replace("\u2581", " ") for token in vocabulary["tokens"][-58:] if token]
+    parts += ["a", "b", "c", " ", " ", "  ", "\u2581", "<s>", "</s>", "<unk>", "\n", "ü", "😀", "q", "Z", "\0"]
+    texts = ["", " ", "hello world", " hello world", "aaaaaaa", "abc", "1231 23", "worldwide", "<s>x", "ab ab"]
+    for count in range(300):
+        text = "".join(choose.choices(parts, k=1 + count % 12)).encode()
+        if count % 4 == 0:  # cut inside a character, perhaps, or a byte changed
+            at = choose.randrange(len(text))
+            text = text[:at] if count % 8 else text[:at] + bytes([choose.randrange(256)]) + text[at + 1:]
+        texts.append(text)
+    return [as_recorded(text) for text in texts]
+
+
+def as_recorded(text):
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return list(text)
+
+
+def ask(oracle, path, texts):
+    cases = []
+    for text, ids, plain in zip(texts, oracle.tokenize(path, texts),
+                                oracle.tokenize(path, texts, parse_special=False), strict=True):  # fmt: skip
+        cases.append({"text": text, "ids": ids} | ({"plain": plain} if plain != ids else {}))
+    return cases
+
+
+def ask_about_model(oracle, name):
+    model = Model(name)
+    source = {"model": model.definition["file"], "model_sha256": model.check()}
+    return source, {"cases": ask(oracle, model.path, corpus())}
+
+
+def ask_about_vocabulary(oracle, name):
+    path = DATA / f"{name}.json"
+    data = json.loads(path.read_text())
+    texts, lists = texts_of(data), {}
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / "vocabulary.gguf"
+        for prefix, key in ((True, "cases_with_space_prefix"), (False, "cases")):
+            write_vocabulary(model, data | {"add_space_prefix": prefix})
+            lists[key] = ask(oracle, model, texts)
+    return {"vocabulary": path.name, "vocabulary_sha256": sha256_of(path)}, lists
+
+
+def write(path, provenance, lists):
+    parts = [f'"provenance": {json.dumps(provenance, indent=1)}']
+    for key, cases in lists.items():
+        lines = ",\n".join(" " + json.dumps(case) for case in cases)
+        parts.append(f'"{key}": [\n{lines}\n]')
+    path.write_text("{" + ",\n".join(parts) + "}\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("model")
+    parser.add_argument("model", nargs="?")
+    parser.add_argument("--vocabulary", metavar="NAME", help="of tests/data/tokenizer")
     parser.add_argument("--check", action="store_true", help="compare with the recorded file")
     arguments = parser.parse_args()
-    model = Model(arguments.model)
-    path = ROOT / "tests" / "data" / "tokenizer" / f"{model.name}.json"
+    if bool(arguments.model) == bool(arguments.vocabulary):
+        parser.error("give a MODEL or a --vocabulary")
 
     oracle = LlamaOracle()
-    digest = model.check()
-    strings = corpus()
-    all_ids = oracle.tokenize(model.path, strings)
-    cases = [{"text": text, "ids": ids} for text, ids in zip(strings, all_ids, strict=True)]
+    if arguments.model:
+        path, subject = DATA / f"{arguments.model}.json", arguments.model
+        source, lists = ask_about_model(oracle, arguments.model)
+    else:
+        path, subject = DATA / f"{arguments.vocabulary}_ids.json", f"--vocabulary {arguments.vocabulary}"
+        source, lists = ask_about_vocabulary(oracle, arguments.vocabulary)
+    count = sum(map(len, lists.values()))
     if arguments.check:
-        recorded = json.loads(path.read_text())["cases"]
-        if recorded != cases:
-            wrong = sum(a != b for a, b in zip(recorded, cases)) + abs(len(recorded) - len(cases))
-            print(f"{path.name}: {wrong} of {len(cases)} cases differ from the live oracle")
-            return 1
-        print(f"{path.name}: {len(cases)} cases equal the live oracle's")
-        return 0
+        recorded = json.loads(path.read_text())
+        wrong = sum(
+            abs(len(recorded[key]) - len(cases)) + sum(a != b for a, b in zip(recorded[key], cases))
+            for key, cases in lists.items()
+        )
+        print(f"{path.name}: {wrong} of {count} cases differ from the live oracle's")
+        return 1 if wrong else 0
     provenance = {
-        "oracle": "llama.cpp (llama_tokenize, add_special and parse_special true)",
+        "oracle": "llama.cpp (llama_tokenize, add_special true, parse_special true; plain: false)",
         "version": oracle.version(),
-        "model": model.definition["file"],
-        "model_sha256": digest,
-        "command": f"scripts/evidence/make_tokenizer_corpus.py {model.name}",
+        **source,
+        "command": f"scripts/evidence/make_tokenizer_corpus.py {subject}",
     }
-    lines = ",\n".join(" " + json.dumps(case) for case in cases)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    head = json.dumps(provenance, indent=1)
-    path.write_text(f'{{"provenance": {head},\n"cases": [\n{lines}\n]}}\n')
-    print(f"{len(cases)} cases written to {path.relative_to(ROOT)}")
+    write(path, provenance, lists)
+    print(f"{count} cases written to {path.relative_to(ROOT)}")
     return 0
 
 

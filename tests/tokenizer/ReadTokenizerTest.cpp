@@ -2,6 +2,8 @@
 #include "Vocabulary.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <limits>
 
 namespace writ::test {
 namespace {
@@ -180,6 +182,125 @@ TEST(ReadTokenizer, E040_AnyOtherRuleIsCheckedToo) {
   EXPECT_EQ(refusal(with(smallFile(), list("ggml.token_type", Integers{1, 1, 1, 9}, "array<i32>"))),
             "model.gguf: error: token 3 has type 9; types are 1 to 6 at byte 103 (field "
             "'tokenizer.ggml.token_type') [E040]");
+}
+
+/// <unk>, <s>, </s>, 256 byte tokens, U+2581, "a", "b", "ab" (262).
+std::vector<MetadataEntry> scoredFile() {
+  Strings tokens = {"<unk>", "<s>", "</s>"};
+  Integers types = {2, 3, 3};
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back(fmt::format("<0x{:02X}>", byte));
+    types.push_back(6);
+  }
+  for (const char *token : {"\u2581", "a", "b", "ab"}) {
+    tokens.push_back(token);
+    types.push_back(1);
+  }
+  return {text("ggml.model", "llama"), list("ggml.tokens", tokens, "array<string>"),
+          list("ggml.scores", std::vector<double>(tokens.size(), -1.5), "array<f32>"),
+          list("ggml.token_type", types, "array<i32>")};
+}
+
+TEST(ReadScoredTokenizer, WhatTheFileDoesNotSayIsAsLlamaCppHasIt) {
+  TokenizerData data = readTokenizer(Metadata(scoredFile()));
+  EXPECT_EQ(std::tie(data.bos, data.eos, data.unknown, data.padding), std::tuple(1, 2, 0, -1));
+  EXPECT_TRUE(data.addBos);
+  EXPECT_FALSE(data.addEos);
+  EXPECT_TRUE(data.addSpacePrefix);
+  EXPECT_EQ(data.endOfGeneration, (Ids{2}));
+  EXPECT_EQ(data.scores, std::vector<float>(263, -1.5f));
+  EXPECT_EQ(makeTokenizer(data, nullptr)->encode("ab</s>", {true, true}), (Ids{1, 259, 262, 2}));
+}
+
+TEST(ReadScoredTokenizer, TheFileDecidesWhereItSays) {
+  auto entries = scoredFile();
+  for (auto [key, id] : {std::pair("bos", 260), {"eos", 261}, {"unknown", 262}, {"padding", 1}})
+    entries.push_back(integer(fmt::format("ggml.{}_token_id", key).c_str(), uint64_t(id)));
+  for (auto [key, value] :
+       {std::pair("bos_token", false), {"eos_token", true}, {"space_prefix", false}})
+    entries.push_back(flag(fmt::format("ggml.add_{}", key).c_str(), value));
+  TokenizerData data = readTokenizer(Metadata(entries));
+  EXPECT_EQ(std::tie(data.bos, data.eos, data.unknown, data.padding), std::tuple(260, 261, 262, 1));
+  EXPECT_FALSE(data.addBos);
+  EXPECT_TRUE(data.addEos);
+  EXPECT_FALSE(data.addSpacePrefix);
+  EXPECT_EQ(data.endOfGeneration, (Ids{2, 261})); // </s> by its text
+}
+
+TEST(ReadScoredTokenizer, E041_ScoresAndTypesAreNeeded) {
+  for (const char *key : {"ggml.tokens", "ggml.scores", "ggml.token_type"})
+    EXPECT_EQ(refusal(without(scoredFile(), key)),
+              std::string("model.gguf: error: the model file has no 'tokenizer.") + key +
+                  "', which its tokenizer needs [E041]");
+  EXPECT_EQ(refusal(with(scoredFile(), list("ggml.scores", Strings{"1"}, "array<string>"))),
+            "model.gguf: error: expected array<f32>, got array<string> at byte 102 (field "
+            "'tokenizer.ggml.scores') [E041]");
+}
+
+TEST(ReadScoredTokenizer, E042_APreTokenizerIsRefused) {
+  readTokenizer(Metadata(with(scoredFile(), text("ggml.pre", "default"))));
+  EXPECT_EQ(
+      refusal(with(scoredFile(), text("ggml.pre", "llama-bpe"))),
+      "model.gguf: error: pre-tokenizer 'llama-bpe' is given, but tokenizer model 'llama' has "
+      "none; it knows only 'default' at byte 104 (field 'tokenizer.ggml.pre') [E042]");
+}
+
+TEST(ReadScoredTokenizer, MergesBesideScoresSayNothingNew) {
+  auto entries = with(scoredFile(), list("ggml.merges", Strings{"no merge"}, "array<string>"));
+  EXPECT_TRUE(readTokenizer(Metadata(entries)).merges.empty());
+}
+
+TEST(ReadScoredTokenizer, E044_ScoresOfAnotherLengthAreRefused) {
+  for (size_t length : {0, 262, 264})
+    EXPECT_EQ(refusal(with(scoredFile(),
+                           list("ggml.scores", std::vector<double>(length, -1), "array<f32>"))),
+              fmt::format("model.gguf: error: {} elements for a vocabulary of 263 tokens at byte "
+                          "102 (field 'tokenizer.ggml.scores') [E044]",
+                          length));
+}
+
+TEST(ReadScoredTokenizer, E045_AnIdOutsideTheVocabularyIsRefusedAndADefaultOneIsNot) {
+  EXPECT_EQ(refusal(with(scoredFile(), integer("ggml.bos_token_id", 263))),
+            "model.gguf: error: token 263 is outside the vocabulary of 263 tokens at byte 104 "
+            "(field 'tokenizer.ggml.bos_token_id') [E045]");
+}
+
+TEST(ReadScoredTokenizer, E046_AStepThatWritDoesNotHaveIsRefusedByName) {
+  for (const char *key : {"remove_extra_whitespaces", "add_sep_token", "normalizer.lowercase"}) {
+    std::string name = std::string("ggml.") + key;
+    readTokenizer(Metadata(with(scoredFile(), flag(name.c_str(), false))));
+    EXPECT_EQ(refusal(with(scoredFile(), flag(name.c_str(), true))),
+              "model.gguf: error: the key asks for a step that Writ's tokenizers do not have at "
+              "byte 104 (field 'tokenizer." +
+                  name + "') [E046]");
+  }
+  for (const char *key : {"precompiled_charsmap", "suppress_tokens", "treat_whitespace_as_suffix"})
+    EXPECT_EQ(refusal(with(scoredFile(),
+                           list((std::string("ggml.") + key).c_str(), Integers{1}, "array<u8>"))),
+              std::string("model.gguf: error: the key is unknown and may change token ids at byte "
+                          "104 (field 'tokenizer.ggml.") +
+                  key + "') [E046]");
+}
+
+TEST(ReadScoredTokenizer, E040_AnyOtherRuleIsCheckedToo) {
+  const std::string start = "model.gguf: error: the tokenizer cannot be used: ";
+  std::vector<double> scores(263, -1.5);
+  scores[260] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refusal(with(scoredFile(), list("ggml.scores", scores, "array<f32>"))),
+            start + "token 260 has a score that is not finite [E040]");
+  Strings tokens = *Metadata(scoredFile()).find("tokenizer.ggml.tokens")->asStrings();
+  tokens[261] = "a";
+  EXPECT_EQ(refusal(with(scoredFile(), list("ggml.tokens", tokens, "array<string>"))),
+            start + "tokens 260 and 261 have the same text, 'a' [E040]");
+  tokens[261] = "b";
+  tokens[3 + 0xC3] = "c";
+  Integers types(263, 6);
+  std::fill_n(types.begin(), 3, 3);
+  std::fill_n(types.begin() + 259, 4, 1);
+  types[3 + 0xC3] = 1;
+  EXPECT_EQ(refusal(with(with(scoredFile(), list("ggml.tokens", tokens, "array<string>")),
+                         list("ggml.token_type", types, "array<i32>"))),
+            start + "the vocabulary has no token '<0xC3>'; every byte needs one [E040]");
 }
 
 TEST(MatchChatTemplate, E047_AnUndeclaredTemplateIsRefused) {

@@ -4,6 +4,10 @@
 // merges, then two user-defined tokens, one of them twice the other, "café" (user-defined), a
 // byte token, an unused one, an empty one and "worldwide", which no merge makes.
 //
+// tests/data/tokenizer/scored.json: an unknown token 0, control tokens 1 and 2, byte b as 3 + b,
+// tokens with scores from 259 on, and at the end four user-defined ones, an unused and an empty
+// one.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -23,13 +27,26 @@ inline std::string readText(const std::string &path) {
   return text.str();
 }
 
-inline TokenizerData smallVocabulary() {
+inline TokenizerData readVocabulary(const std::string &name) {
   TokenizerData data;
   std::string error;
-  EXPECT_TRUE(readTokenizerData(readText(WRIT_SOURCE_DIR "/tests/data/tokenizer/small.json"), &data,
-                                &error))
+  EXPECT_TRUE(readTokenizerData(readText(WRIT_SOURCE_DIR "/tests/data/tokenizer/" + name + ".json"),
+                                &data, &error))
       << error;
   return data;
+}
+
+inline TokenizerData smallVocabulary() {
+  return readVocabulary("small");
+}
+
+inline std::unique_ptr<Tokenizer> scoredTokenizer(bool addSpacePrefix) {
+  TokenizerData data = readVocabulary("scored");
+  data.addSpacePrefix = addSpacePrefix;
+  std::string error;
+  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(std::move(data), &error);
+  EXPECT_TRUE(tokenizer) << error;
+  return tokenizer;
 }
 
 inline std::unique_ptr<Tokenizer> smallTokenizer(const std::string &preTokenizer = "gpt-2") {

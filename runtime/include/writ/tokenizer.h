@@ -1,7 +1,8 @@
 //===- tokenizer.h - text to token ids and back ---------------------------===//
 //
-// A tokenizer is data: the vocabulary, the merges and the name of a pre-tokenizer pattern, as the
-// model file gives them. It is immutable after load and may be shared between threads.
+// A tokenizer is data: the vocabulary, and merges with the name of a pre-tokenizer pattern or
+// scores, as the model file gives them. It is immutable after load and may be shared between
+// threads.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,12 +28,12 @@ enum class TokenType : int32_t {
 
 /// Everything a tokenizer needs, as the model file states it.
 struct TokenizerData {
-  std::string model;        ///< tokenizer.ggml.model: "gpt2" (byte-level BPE)
-  std::string preTokenizer; ///< tokenizer.ggml.pre: a name of the pattern table
+  std::string model;        ///< tokenizer.ggml.model: a name of tokenizerModels()
+  std::string preTokenizer; ///< tokenizer.ggml.pre: a name of the pattern table; empty without
   std::vector<std::string> tokens;
-  std::vector<float> scores;  ///< empty where the model has none
-  std::vector<int32_t> types; ///< TokenType; empty means all normal
-  std::vector<std::string> merges;
+  std::vector<float> scores;                              ///< empty where the model has none
+  std::vector<int32_t> types;                             ///< TokenType; empty means all normal
+  std::vector<std::string> merges;                        ///< empty where the model goes by scores
   int32_t bos = -1, eos = -1, unknown = -1, padding = -1; ///< -1: none
   std::vector<int32_t> endOfGeneration; ///< ids that end a generation, eos among them
   bool addBos = false, addEos = false, addSpacePrefix = false;
@@ -58,9 +59,10 @@ struct TextSegment {
 class Tokenizer {
 public:
   virtual ~Tokenizer() = default;
-  /// The ids of a text. User-defined tokens become their ids in any case; control and unknown
-  /// tokens where `parseSpecial`. A byte that is not part of a UTF-8 character is read as U+FFFD. A
-  /// byte whose token the vocabulary lacks gives no id. All of this as llama.cpp does.
+  /// The ids of a text, which are those that llama.cpp gives. User-defined tokens become their ids
+  /// in any case; control and unknown tokens where `parseSpecial`, else they stay text. A byte that
+  /// is not part of a UTF-8 character is read as U+FFFD by byte-level BPE, and becomes its byte
+  /// token by scores.
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions &options) const;
   /// The ids of the concatenated segments; differs from `encode` only in where control tokens are
   /// looked for.
@@ -76,12 +78,27 @@ public:
 };
 
 /// Builds a tokenizer. Returns null and sets `error` where the model or the pre-tokenizer's name is
-/// unknown (the message names it and lists those that are known), an id is out of range, or a merge
-/// names a token that is not in the vocabulary.
+/// unknown (the message names it and lists those that are known), an id is out of range, a merge
+/// names a token that is not in the vocabulary, or a byte has no token where every byte needs one.
 std::unique_ptr<Tokenizer> makeTokenizer(TokenizerData data, std::string *error);
 
-/// The names of tokenizer.ggml.model that makeTokenizer knows.
-std::vector<std::string_view> tokenizerModels();
+/// How a tokenizer model merges characters into tokens.
+enum class MergeRule {
+  ranks, ///< by the list of merges, inside the pieces that a pre-tokenizer cuts
+  scores ///< by the scores of the tokens; there is no pre-tokenizer
+};
+
+/// One row of TokenizerModels.def: what a model takes from a file, and what holds where the file
+/// does not say.
+struct TokenizerModelSpec {
+  std::string_view name; ///< as tokenizer.ggml.model writes it
+  MergeRule merges;
+  bool addsBos, addsSpacePrefix;
+  int32_t bos, eos, unknown; ///< -1: none
+};
+std::span<const TokenizerModelSpec> tokenizerModels();
+/// Null where the name is unknown.
+const TokenizerModelSpec *findTokenizerModel(std::string_view name);
 
 /// How a pre-tokenizer cuts a text before merges; one entry of pre_tokenizers.json.
 struct PreTokenizerSpec {

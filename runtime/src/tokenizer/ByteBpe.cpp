@@ -7,11 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "ByteAlphabet.h"
 #include "PreTokenizer.h"
-#include "SpecialTokens.h"
 #include "TokenizerModels.h"
 #include "Utf8.h"
+#include "VocabularyTokenizer.h"
 
-#include <algorithm>
 #include <queue>
 #include <unordered_map>
 
@@ -46,43 +45,29 @@ struct Candidate {
   }
 };
 
-class ByteBpe final : public Tokenizer {
+class ByteBpe final : public VocabularyTokenizer {
 public:
   explicit ByteBpe(TokenizerData given)
-      : values(std::move(given)), specialTokens(values),
-        spec(*findPreTokenizer(values.preTokenizer)) {}
+      : VocabularyTokenizer(std::move(given)), spec(*findPreTokenizer(values.preTokenizer)) {}
 
   bool prepare(std::string *error);
 
-  std::vector<int32_t> encodeSegments(std::span<const TextSegment> segments,
-                                      bool addSpecial) const override;
-  std::string piece(int32_t id, bool special) const override;
-  const TokenizerData &data() const override { return values; }
-
 private:
   bool readMerge(size_t index, std::string *error);
-  void encodePlain(std::string_view text, std::vector<int32_t> &ids) const;
+  void encodePlain(std::string_view text, bool first, std::vector<int32_t> &ids) const override;
+  std::string spell(const std::string &entry) const override { return alphabet.bytesOf(entry); }
   void encodePiece(std::string_view piece, std::vector<int32_t> &ids) const;
 
-  TokenizerData values;
-  SpecialTokens specialTokens;
   const PreTokenizerSpec &spec;
   ByteAlphabet alphabet;
   std::unique_ptr<PreTokenizer> preTokenizer;
-  std::unordered_map<std::string_view, int32_t> idOf; ///< views into values.tokens
-  std::unordered_map<uint64_t, Merge> merges;         ///< by pairKey
-  std::array<int32_t, 256> idOfByte{};                ///< -1 where the vocabulary lacks the byte
+  std::unordered_map<uint64_t, Merge> merges; ///< by pairKey
+  std::array<int32_t, 256> idOfByte{};        ///< -1 where the vocabulary lacks the byte
 };
 
 bool ByteBpe::prepare(std::string *error) {
-  idOf.reserve(values.tokens.size());
-  for (size_t i = 0; i < values.tokens.size(); ++i)
-    if (!values.tokens[i].empty())
-      idOf.emplace(values.tokens[i], static_cast<int32_t>(i));
-  for (size_t byte = 0; byte < 256; ++byte) {
-    auto found = idOf.find(alphabet.character(static_cast<uint8_t>(byte)));
-    idOfByte[byte] = found == idOf.end() ? -1 : found->second;
-  }
+  for (size_t byte = 0; byte < 256; ++byte)
+    idOfByte[byte] = idOf(alphabet.character(static_cast<uint8_t>(byte)));
   merges.reserve(values.merges.size());
   for (size_t i = 0; i < values.merges.size(); ++i)
     if (!readMerge(i, error))
@@ -105,36 +90,16 @@ bool ByteBpe::readMerge(size_t index, std::string *error) {
   int32_t ids[3];
   std::string_view names[3] = {left, right, joined};
   for (size_t i = 0; i < 3; ++i) {
-    auto found = idOf.find(names[i]);
-    if (found == idOf.end())
+    ids[i] = idOf(names[i]);
+    if (ids[i] < 0)
       return fail("names '" + std::string(names[i]) + "', which is not in the vocabulary");
-    ids[i] = found->second;
   }
   // Of a merge that stands there twice, the first counts.
   merges.try_emplace(pairKey(ids[0], ids[1]), Merge{static_cast<uint32_t>(index), ids[2]});
   return true;
 }
 
-std::vector<int32_t> ByteBpe::encodeSegments(std::span<const TextSegment> segments,
-                                             bool addSpecial) const {
-  std::string joined;
-  for (const TextSegment &segment : segments)
-    joined += segment.text;
-  std::vector<int32_t> ids;
-  if (addSpecial && values.addBos)
-    ids.push_back(values.bos);
-  for (const SpecialTokens::Part &part : specialTokens.partition(joined, segments)) {
-    if (part.id >= 0)
-      ids.push_back(part.id);
-    else
-      encodePlain(std::string_view(joined).substr(part.begin, part.end - part.begin), ids);
-  }
-  if (addSpecial && values.addEos)
-    ids.push_back(values.eos);
-  return ids;
-}
-
-void ByteBpe::encodePlain(std::string_view text, std::vector<int32_t> &ids) const {
+void ByteBpe::encodePlain(std::string_view text, bool /*first*/, std::vector<int32_t> &ids) const {
   std::string repaired;
   if (!utf8::isValid(text)) {
     repaired = utf8::repair(text);
@@ -149,8 +114,8 @@ void ByteBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) con
     std::string word;
     for (char byte : piece)
       word += alphabet.character(static_cast<uint8_t>(byte));
-    if (auto found = idOf.find(word); found != idOf.end()) {
-      ids.push_back(found->second);
+    if (int32_t id = idOf(word); id >= 0) {
+      ids.push_back(id);
       return;
     }
   }
@@ -196,37 +161,12 @@ void ByteBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) con
       ids.push_back(symbol.id);
 }
 
-std::string ByteBpe::piece(int32_t id, bool special) const {
-  if (id < 0 || static_cast<size_t>(id) >= values.tokens.size())
-    return {};
-  const std::string &text = values.tokens[static_cast<size_t>(id)];
-  auto type = values.types.empty() ? TokenType::normal
-                                   : static_cast<TokenType>(values.types[static_cast<size_t>(id)]);
-  switch (type) {
-  case TokenType::normal:
-    return alphabet.bytesOf(text);
-  case TokenType::control:
-  case TokenType::unknown:
-    return special ? text : std::string();
-  case TokenType::userDefined:
-    return text;
-  case TokenType::byte: // checked: "<0xNN>"
-    return {static_cast<char>(std::stoi(text.substr(3, 2), nullptr, 16))};
-  case TokenType::unused:
-    break;
-  }
-  return {};
-}
-
 } // namespace
 
 std::unique_ptr<Tokenizer> makeByteBpe(TokenizerData data, std::string *error) {
   if (!findPreTokenizer(data.preTokenizer)) {
-    std::vector<std::string_view> known;
-    for (const PreTokenizerSpec &spec : preTokenizers())
-      known.push_back(spec.name);
     *error = "pre-tokenizer '" + data.preTokenizer + "' is unknown; known are " +
-             quotedList(known) + " (a further one is an entry of pre_tokenizers.json)";
+             quotedNames(preTokenizers()) + " (a further one is an entry of pre_tokenizers.json)";
     return nullptr;
   }
   auto made = std::make_unique<ByteBpe>(std::move(data));

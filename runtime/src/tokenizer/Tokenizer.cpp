@@ -1,6 +1,7 @@
 #include "writ/tokenizer.h"
 #include "TokenizerModels.h"
 #include "Utf8.h"
+#include "VocabularyTokenizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,22 +10,16 @@
 namespace writ {
 namespace {
 
-struct TokenizerModel {
-  std::string_view name;
-  TokenizerFactory *make;
-};
-
-constexpr TokenizerModel models[] = {
-#define TOKENIZER_MODEL(name, factory) {name, factory},
+constexpr TokenizerModelSpec models[] = {
+#define TOKENIZER_MODEL(name, factory, merges, ...) {name, MergeRule::merges, __VA_ARGS__},
 #include "TokenizerModels.def"
 #undef TOKENIZER_MODEL
 };
-
-bool isByteToken(std::string_view text) {
-  auto isHex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
-  return text.size() == 6 && text.starts_with("<0x") && text[5] == '>' && isHex(text[3]) &&
-         isHex(text[4]);
-}
+constexpr TokenizerFactory *factories[] = {
+#define TOKENIZER_MODEL(name, factory, ...) factory,
+#include "TokenizerModels.def"
+#undef TOKENIZER_MODEL
+};
 
 std::string checkTokens(const TokenizerData &data) {
   std::unordered_map<std::string_view, size_t> seen;
@@ -38,7 +33,7 @@ std::string checkTokens(const TokenizerData &data) {
       int32_t type = data.types[i];
       if (type < 1 || type > 6)
         return token + " has type " + std::to_string(type) + "; types are 1 to 6";
-      if (static_cast<TokenType>(type) == TokenType::byte && !isByteToken(text))
+      if (static_cast<TokenType>(type) == TokenType::byte && byteOfEntry(text) < 0)
         return token + " ('" + text + "') has type 6 (byte), but is not written <0xNN>";
     }
     if (!data.scores.empty() && !std::isfinite(data.scores[i]))
@@ -111,11 +106,15 @@ std::string quotedList(const std::vector<std::string_view> &names) {
   return out;
 }
 
-std::vector<std::string_view> tokenizerModels() {
-  std::vector<std::string_view> names;
-  for (const TokenizerModel &model : models)
-    names.push_back(model.name);
-  return names;
+std::span<const TokenizerModelSpec> tokenizerModels() {
+  return models;
+}
+
+const TokenizerModelSpec *findTokenizerModel(std::string_view name) {
+  for (const TokenizerModelSpec &model : models)
+    if (model.name == name)
+      return &model;
+  return nullptr;
 }
 
 const std::vector<PreTokenizerSpec> &preTokenizers() {
@@ -135,15 +134,13 @@ const PreTokenizerSpec *findPreTokenizer(std::string_view name) {
 std::unique_ptr<Tokenizer> makeTokenizer(TokenizerData data, std::string *error) {
   std::string ignored;
   error = error ? error : &ignored;
-  for (const TokenizerModel &model : models) {
-    if (model.name != data.model)
-      continue;
+  if (const TokenizerModelSpec *model = findTokenizerModel(data.model)) {
     if (!checkTokenizerData(data, error))
       return nullptr;
-    return model.make(std::move(data), error);
+    return factories[model - models](std::move(data), error);
   }
-  *error =
-      "tokenizer model '" + data.model + "' is unknown; known are " + quotedList(tokenizerModels());
+  *error = "tokenizer model '" + data.model + "' is unknown; known are " +
+           quotedNames(tokenizerModels());
   return nullptr;
 }
 
