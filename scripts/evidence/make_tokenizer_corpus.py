@@ -314,13 +314,16 @@ def texts_of(vocabulary):
     """Texts made of a vocabulary's tokens, their parts and their neighbours. The same every time."""
     choose = random.Random(1)
     parts = [token.replace("\u2581", " ") for token in vocabulary["tokens"][-58:] if token]
-    parts += ["a", "b", "c", " ", " ", "  ", "\u2581", "<s>", "</s>", "<unk>", "\n", "ü", "😀", "q", "Z", "\0"]
-    texts = ["", " ", "hello world", " hello world", "aaaaaaa", "abc", "1231 23", "worldwide", "<s>x", "ab ab"]
+    parts += ["a", "b", "c", " ", " ", "  ", "\u2581", "<s>", "</s>", "<unk>", "\n", "ü", "😀", "q",
+              "Z", "\0"]  # fmt: skip
+    texts = ["", " ", "hello world", " hello world", "aaaaaaa", "abc", "1231 23", "worldwide", "<s>x",
+             "ab ab"]  # fmt: skip
     for count in range(300):
         text = "".join(choose.choices(parts, k=1 + count % 12)).encode()
         if count % 4 == 0:  # cut inside a character, perhaps, or a byte changed
             at = choose.randrange(len(text))
-            text = text[:at] if count % 8 else text[:at] + bytes([choose.randrange(256)]) + text[at + 1:]
+            changed = b"" if count % 8 else bytes([choose.randrange(256)]) + text[at + 1 :]
+            text = text[:at] + changed
         texts.append(text)
     return [as_recorded(text) for text in texts]
 
