@@ -1,9 +1,11 @@
 //===- fuzz_tokenizer.cpp - any bytes as a tokenizer, and as its text -----===//
 //
-// The bytes are tried as tokenizer.json, and as a text for a small tokenizer: what it encodes,
-// streams back as text of bounded length.
+// The bytes are tried as tokenizer.json, whose tokenizer must then take them as a text, and as a
+// text for two small tokenizers: what they encode, streams back as text of bounded length. Merging
+// by scores is compared with the rule stated plainly.
 //
 //===----------------------------------------------------------------------===//
+#include "tests/tokenizer/PlainMerges.h"
 #include "writ/tokenizer.h"
 
 #include <cstdlib>
@@ -34,6 +36,46 @@ std::unique_ptr<writ::Tokenizer> byteTokenizer() {
   return tokenizer;
 }
 
+/// Scores over a few letters: spaces inside and between tokens, ties, a character in many bytes.
+std::unique_ptr<writ::Tokenizer> scoredTokenizer() {
+  writ::TokenizerData data;
+  data.model = "llama";
+  auto add = [&](const std::string &token, writ::TokenType type, float score) {
+    data.tokens.push_back(token);
+    data.types.push_back(static_cast<int32_t>(type));
+    data.scores.push_back(score);
+  };
+  for (int byte = 0; byte < 256; ++byte) {
+    const char *hex = "0123456789ABCDEF";
+    add({'<', '0', 'x', hex[byte >> 4], hex[byte & 15], '>'}, writ::TokenType::byte, 0);
+  }
+  const char *const texts[] = {
+      "\u2581", "a",   "b",  "t",       "h",      "e",         "th",
+      "he",     "the", "ab", "ba",      "aba",    "\u2581the", "\u2581\u2581",
+      "aa",     "aaa", "é",  "e\u2581", "\u2581t"};
+  for (size_t i = 0; i < std::size(texts); ++i)
+    add(texts[i], writ::TokenType::normal, static_cast<float>(i * 7 % 5));
+  std::string error;
+  auto tokenizer = writ::makeTokenizer(std::move(data), &error);
+  if (!tokenizer)
+    std::abort();
+  return tokenizer;
+}
+
+void roundTrip(const writ::Tokenizer &tokenizer, std::string_view text) {
+  writ::StreamingDecoder decoder;
+  std::string whole, streamed;
+  for (int32_t id : tokenizer.encode(text, {false, false})) {
+    const std::string piece = tokenizer.piece(id, true);
+    whole += piece;
+    streamed += decoder.push(piece);
+  }
+  streamed += decoder.finish();
+  // A byte that belongs to no character becomes U+FFFD, three bytes.
+  if (streamed.size() > 3 * whole.size())
+    std::abort();
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
@@ -41,19 +83,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   writ::TokenizerData data;
   std::string error;
   if (writ::readTokenizerData(text, &data, &error))
-    writ::makeTokenizer(std::move(data), &error);
+    if (auto tokenizer = writ::makeTokenizer(std::move(data), &error))
+      roundTrip(*tokenizer, text);
 
-  static const auto tokenizer = byteTokenizer();
-  writ::StreamingDecoder decoder;
-  std::string whole, streamed;
-  for (int32_t id : tokenizer->encode(text, {false, false})) {
-    const std::string piece = tokenizer->piece(id, true);
-    whole += piece;
-    streamed += decoder.push(piece);
-  }
-  streamed += decoder.finish();
-  // A byte that belongs to no character becomes U+FFFD, three bytes.
-  if (streamed.size() > 3 * whole.size())
+  static const auto bytesOnly = byteTokenizer(), scored = scoredTokenizer();
+  roundTrip(*bytesOnly, text);
+  roundTrip(*scored, text);
+  const std::string_view head = text.substr(0, 128); // the plain rule is quadratic
+  if (scored->encode(head, {false, false}) != writ::test::mergePlainly(scored->data(), head, false))
     std::abort();
   return 0;
 }
