@@ -5,10 +5,14 @@ import math
 import signal
 import struct
 import subprocess
+import sys
 import time
 
 import harness
-from harness import WRIT, TestCase, random_model, tiny_package
+from harness import SOURCE, WRIT, TestCase, random_model, tiny_package
+
+sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
+from vocabulary_gguf import write_vocabulary  # noqa: E402
 
 TEXT = "The quick brown fox jumps over the lazy dog. " * 4
 
@@ -158,6 +162,36 @@ class Tokenize(TestCase):
         words = ("--text", "some text 123", "--json")
         self.assertEqual(self.writ("tokenize", tiny_package(), *words),
                          self.writ("tokenize", random_model(), *words))
+
+
+class TokenizeByScores(TestCase):
+    """The small vocabulary of the tokenizer tests, as a model file without tensors."""
+
+    def model(self, **changes):
+        data = json.loads((SOURCE / "tests/data/tokenizer/scored.json").read_text())
+        path = self.folder() / "vocabulary.gguf"
+        write_vocabulary(path, data | changes)
+        return path
+
+    def test_IdsPiecesAndTheWayBack(self):
+        model = self.model(add_space_prefix=False)
+        out, _ = self.writ("tokenize", model, "--text", "hello world ü</s>", "--json")
+        report = json.loads(out)
+        self.assertEqual(report["ids"], [1, 284, 290, 259, 198, 191, 2])
+        self.assertEqual(report["pieces"], ["<s>", "hello", " world", " ", "\ufffd", "\ufffd", "</s>"])
+        out, _ = self.writ("tokenize", model, "--ids", " ".join(map(str, report["ids"][1:-1])))
+        self.assertEqual(out, "hello world ü\n")
+
+    def test_NoSpecialLeavesSpecialTokensText(self):
+        out, _ = self.writ("tokenize", self.model(), "--text", "</s>", "--no-special")
+        self.assertEqual(out, "1 259 308 50 273 309\n")
+
+    def test_AVocabularyWithoutAByteIsRefused(self):
+        data = json.loads((SOURCE / "tests/data/tokenizer/scored.json").read_text())
+        data["tokens"][258], data["types"][258] = "other", 1
+        _, err = self.writ("tokenize", self.model(**data), "--text", "a", code=1)
+        self.assertIn("the tokenizer cannot be used: the vocabulary has no token '<0xFF>'; every byte needs one "
+                      "[E040]", err)
 
 
 class CommandLine(TestCase):
