@@ -42,17 +42,17 @@ private:
     result.profile = model.getProfile().str();
     result.target = model.getTarget().str();
     result.production = model.getProduction();
-    result.vocabulary = model.getVocabulary();
-    result.contextLength = model.getContextLength();
+    result.vocabulary = int64_t(model.getVocabulary());
+    result.contextLength = int64_t(model.getContextLength());
     for (NamedAttribute input : model.getInputs())
       result.inputs[input.getName().str()] = cast<StringAttr>(input.getValue()).getValue().str();
     result.resolutionSha256 = need<graph::ResolutionsOp>("graph.resolutions").getSha256().str();
     auto memory = need<lowered::MemoryOp>("lowered.memory");
-    result.rowArenaBytes = memory.getRowArena();
-    result.outputArenaBytes = memory.getOutputArena();
-    result.logitsOffset = memory.getLogitsOffset();
-    result.weightsBytes = memory.getWeights();
-    result.kvBytesPerToken = memory.getKvPerToken();
+    result.rowArenaBytes = int64_t(memory.getRowArena());
+    result.outputArenaBytes = int64_t(memory.getOutputArena());
+    result.logitsOffset = int64_t(memory.getLogitsOffset());
+    result.weightsBytes = int64_t(memory.getWeights());
+    result.kvBytesPerToken = int64_t(memory.getKvPerToken());
   }
 
   void readKvGroups() {
@@ -67,7 +67,7 @@ private:
 
   void readWeights() {
     for (auto weight : module.getOps<lowered::WeightOp>()) {
-      offsets[weight.getSymName()] = weight.getOffset();
+      offsets[weight.getSymName()] = int64_t(weight.getOffset());
       PackedWeight packed{weight.getSymName().str(),  weight.getTensor().str(),
                           weight.getStorage().str(),  weight.getLayout().str(),
                           weight.getShape().vec(),    int64_t(weight.getOffset()),
