@@ -19,6 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARKS = ("<!-- written by scripts/generate/support_table.py -->", "<!-- end of the table -->")
 ISAS = {"scalar": "scalar", "avx2": "AVX2", "avx512": "AVX-512 VNNI", "neon": "NEON", "dotprod": "NEON dotprod"}
+TOKENIZER_MODEL = re.compile(r'^TOKENIZER_MODEL\("(\w+)", \w+, (\w+),', re.MULTILINE)
 QUANTIZED = re.compile(r"q\d")
 
 
@@ -56,7 +57,9 @@ def render(root):
     states = sorted({entry["operands"]["kv"]["storage"] for entry in maps if "kv" in entry["operands"]})
     lines.append(f"| KV cache | {', '.join(s.upper() for s in states)} |")
     tokenizer = root / "runtime" / "src" / "tokenizer"
-    lines.append(f"| byte-level BPE | pre-tokenizers {listed(read(tokenizer / 'pre_tokenizers.json'))} |")
+    models = TOKENIZER_MODEL.findall((tokenizer / "TokenizerModels.def").read_text(encoding="utf-8"))
+    lines.append("| tokenizers | " + ", ".join(f"`{name}` (byte pairs by {order})" for name, order in models) + "; "
+                 f"pre-tokenizers {listed(read(tokenizer / 'pre_tokenizers.json'))} |")  # fmt: skip
     isas = [text for isa, text in ISAS.items() if any(isa in entry["isa"] for entry in maps)]
     lines.append(f"| target `cpu` | x86-64 Linux: {', '.join(isas)} |")
     return "\n".join(lines)
@@ -73,7 +76,8 @@ def control():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for pattern in ("circuits/*.json", "contracts/profiles/*.json", "kernel_maps/*/*.json",
-                        "contracts/evidence/end_to_end/*.json", "runtime/src/tokenizer/*.json"):  # fmt: skip
+                        "contracts/evidence/end_to_end/*.json", "runtime/src/tokenizer/*.json",
+                        "runtime/src/tokenizer/*.def"):  # fmt: skip
             for path in ROOT.glob(pattern):
                 copy = root / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
