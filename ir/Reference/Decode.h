@@ -10,11 +10,19 @@ namespace writ::reference {
 class Decoder {
 public:
   Decoder(Fields &fields, const Call &call);
-  /// Element `index` of the row at `row`.
-  float element(const std::byte *row, int64_t index) const;
+  /// The first `count` elements of the row at `row`; they fill whole blocks.
+  std::vector<float> values(const std::byte *row, int64_t count) const;
 
 private:
-  enum class Form { exact, scaleTimesCode, scaleTimesCodePlusMinimum };
+  enum class Form {
+    exact,
+    scaleTimesCode,
+    scaleTimesCodePlusMinimum,
+    scaledCode,
+    scaledCodeMinusMinimum
+  };
+  float value(const Block &block, int64_t index) const;
+
   Form form;
   std::string storage;
 };

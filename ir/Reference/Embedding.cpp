@@ -8,17 +8,39 @@ namespace writ::reference {
 
 Decoder::Decoder(Fields &fields, const Call &call)
     : form(static_cast<Form>(fields.choose(
-          "decode", {"exact", "fp32_mul_scale_code", "fp32_fma_scale_code_minimum"}))),
+          "decode", {"exact", "fp32_mul_scale_code", "fp32_fma_scale_code_minimum",
+                     "fp32_mul_scaled_code", "fp32_fma_scaled_code_negated_minimum"}))),
       storage(operand(call, "weight").storage) {}
 
-float Decoder::element(const std::byte *row, int64_t index) const {
-  if (form == Form::exact)
-    return readScalar(storage, row, index);
-  const Block block = readBlock(storage, row, index / blockElements);
-  const float code = static_cast<float>(block.code[index % blockElements]);
+std::vector<float> Decoder::values(const std::byte *row, int64_t count) const {
+  std::vector<float> values;
+  if (form == Form::exact) {
+    for (int64_t i = 0; i < count; ++i)
+      values.push_back(readScalar(storage, row, i));
+    return values;
+  }
+  const int64_t elements = blockElements(storage);
+  for (int64_t b = 0; b < count / elements; ++b) {
+    const Block block = readBlock(storage, row, b);
+    for (int64_t i = 0; i < elements; ++i)
+      values.push_back(value(block, i));
+  }
+  return values;
+}
+
+/// Element `index` of a block.
+float Decoder::value(const Block &block, int64_t index) const {
+  const float code = static_cast<float>(block.code[index]);
   if (form == Form::scaleTimesCode)
     return block.scale * code;
-  return std::fma(block.scale, code, block.minimum);
+  if (form == Form::scaleTimesCodePlusMinimum)
+    return std::fma(block.scale, code, block.minimum);
+  const int64_t sub = index / block.subElements();
+  const float scale = block.scale * static_cast<float>(block.subScale[sub]);
+  if (form == Form::scaledCode)
+    return scale * code;
+  const float minimum = block.minimum * static_cast<float>(block.subMinimum[sub]);
+  return std::fma(scale, code, -minimum);
 }
 
 void evaluateEmbedding(Call &call) {
@@ -38,11 +60,11 @@ void evaluateEmbedding(Call &call) {
   const Matrix weight = matrix(call, "weight", vocabulary, n);
   const Matrix out = matrix(call, "out", rows, n);
   const float factor = std::sqrt(static_cast<float>(n));
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t i = 0; i < n; ++i) {
-      const float value = decoder.element(weight.row(call.rows.token.at(row)), i);
-      out.set(row, i, scales ? value * factor : value);
-    }
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::vector<float> values = decoder.values(weight.row(call.rows.token.at(row)), n);
+    for (int64_t i = 0; i < n; ++i)
+      out.set(row, i, scales ? values[i] * factor : values[i]);
+  }
 }
 
 } // namespace writ::reference

@@ -28,42 +28,51 @@ struct Linear {
   }
 };
 
-enum class BlockTerm { scaleDot, scaleDotMinimumSum };
+enum class BlockTerm { scaleDot, scaleDotMinimumSum, scaleDotNegatedMinimumSum };
 
-/// One block's t: the scaled exact integer dot of its codes with the activation's.
-float blockTerm(BlockTerm form, const Block &block, const ActivationRow &activation, int64_t b) {
+/// One block's t: the scaled exact integer dot of its codes with the activation's. Where the
+/// product is scaled, each sub-block counts by its integer scale, and in the sum by its minimum.
+float blockTerm(BlockTerm form, bool scaled, const Block &block, const ActivationRow &activation,
+                int64_t b) {
+  const int64_t elements = static_cast<int64_t>(block.code.size());
   int32_t dot = 0, sum = 0;
-  for (int64_t j = 0; j < blockElements; ++j) {
-    const int32_t code = activation.code(b * blockElements + j);
-    dot += block.code[j] * code;
-    sum += code;
+  for (int64_t j = 0; j < elements; ++j) {
+    const int32_t code = activation.code(b * elements + j);
+    const int64_t sub = j / block.subElements();
+    dot += (scaled ? block.subScale[sub] : 1) * block.code[j] * code;
+    sum += (scaled ? block.subMinimum[sub] : 1) * code;
   }
   const float i = static_cast<float>(dot);
   if (form == BlockTerm::scaleDot)
     return block.scale * i;
   const float minimum = block.minimum * static_cast<float>(sum);
-  return std::fma(block.scale, i, minimum);
+  return std::fma(block.scale, i, form == BlockTerm::scaleDotMinimumSum ? minimum : -minimum);
 }
 
-void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm form) {
+void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm form, bool scaled) {
+  const std::string &storage = linear.weight.storage();
+  const int64_t elements = blockElements(storage), blocks = linear.k / elements;
+  if (reduction.unitElements() != elements ||
+      blockElements(linear.activation.storage()) != elements)
+    throw ReferenceError("blocks of '" + storage + "' have " + std::to_string(elements) +
+                         " elements; the units of the reduction and the activation's have others");
   for (int64_t column = 0; column < linear.n; ++column) {
     std::vector<Block> weight;
-    for (int64_t b = 0; b < linear.k / blockElements; ++b)
-      weight.push_back(readBlock(linear.weight.storage(), linear.weight.row(column), b));
+    for (int64_t b = 0; b < blocks; ++b)
+      weight.push_back(readBlock(storage, linear.weight.row(column), b));
     for (int64_t row = 0; row < linear.rows; ++row) {
-      const ActivationRow activation(linear.activation.row(row), linear.k);
+      const ActivationRow activation(linear.activation.storage(), linear.activation.row(row),
+                                     linear.k);
       auto scale = [&](int64_t b) { return activation.scale(b); };
-      auto term = [&](int64_t b) { return blockTerm(form, weight[b], activation, b); };
-      linear.store(row, column, reduction.products(linear.k / blockElements, scale, term, 1));
+      auto term = [&](int64_t b) { return blockTerm(form, scaled, weight[b], activation, b); };
+      linear.store(row, column, reduction.products(blocks, scale, term, 1));
     }
   }
 }
 
 void evaluateElements(const Linear &linear, const Reduction &reduction, const Decoder &decoder) {
   for (int64_t column = 0; column < linear.n; ++column) {
-    std::vector<float> weight;
-    for (int64_t i = 0; i < linear.k; ++i)
-      weight.push_back(decoder.element(linear.weight.row(column), i));
+    const std::vector<float> weight = decoder.values(linear.weight.row(column), linear.k);
     for (int64_t row = 0; row < linear.rows; ++row) {
       auto x = [&](int64_t i) { return linear.activation.get(row, i); };
       auto w = [&](int64_t i) { return weight[i]; };
@@ -76,7 +85,9 @@ void evaluateElements(const Linear &linear, const Reduction &reduction, const De
 
 void evaluateLinear(Call &call) {
   Fields fields(call, "linear");
-  const bool blocks = fields.choose("product", {"i32_exact_dot", "fp32_each_element"}) == 0;
+  const size_t product =
+      fields.choose("product", {"i32_exact_dot", "i32_exact_scaled_dot", "fp32_each_element"});
+  const bool blocks = product < 2;
   fields.require("activation_compute", blocks ? "integer_codes" : "fp32");
   fields.require("weight_compute", blocks ? "integer_codes" : "fp32");
   const Reduction reduction(call, fields, "reduction");
@@ -85,10 +96,11 @@ void evaluateLinear(Call &call) {
   if (blocks) {
     fields.require("decode", "none");
     const auto form = static_cast<BlockTerm>(
-        fields.choose("block_term", {"fp32_mul_scale_dot", "fp32_fma_scale_dot_minimum_sum"}));
+        fields.choose("block_term", {"fp32_mul_scale_dot", "fp32_fma_scale_dot_minimum_sum",
+                                     "fp32_fma_scale_dot_negated_minimum_sum"}));
     fields.require("block_accumulate", "fp32_activation_scale_times_term");
     fields.checkAllRead();
-    evaluateBlocks(Linear(call), reduction, form);
+    evaluateBlocks(Linear(call), reduction, form, product == 1);
   } else {
     const Decoder decoder(fields, call);
     fields.require("block_term", "none");

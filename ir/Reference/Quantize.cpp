@@ -19,16 +19,22 @@ void evaluateQuantizeActivation(Call &call) {
   fields.require("code", "fp32_mul_inverse_scale");
   fields.require("code_rounding", "nearest_even");
   const float zeroBelow = fields.hexFloat("zero_below");
-  fields.require("sums", "i32_exact");
+  // the elements of one sum; of the whole block where the word says nothing
+  const int64_t summed = fields.choose("sums", {"i32_exact", "i16_exact_of_16"}) == 0 ? block : 16;
   fields.requireIeee("block_scale_nan_codes_zero", "block_scale_nan_codes_zero");
   fields.checkAllRead();
-  if (block != blockElements || limit > 127)
-    throw ReferenceError("activation codes have blocks of 32 and codes of 8 bits");
+  const std::string &storage = operand(call, "out").storage;
+  if (block != blockElements(storage) || limit > 127)
+    throw ReferenceError("codes of '" + storage + "' have blocks of " +
+                         std::to_string(blockElements(storage)) + " elements and 8 bits");
 
   const int64_t rows = dimension(call, "rows"), k = dimension(call, "k");
   const Matrix input = matrix(call, "input", rows, k), out = matrix(call, "out", rows, k);
   for (int64_t row = 0; row < rows; ++row) {
-    ActivationRow codes(out.row(row), k);
+    ActivationRow codes(storage, out.row(row), k);
+    if (summed != codes.sumElements())
+      throw ReferenceError("codes of '" + storage + "' hold a sum of each " +
+                           std::to_string(codes.sumElements()) + " elements");
     for (int64_t b = 0; b < k / block; ++b) {
       float magnitude = 0;
       bool finite = true;
@@ -39,7 +45,7 @@ void evaluateQuantizeActivation(Call &call) {
       }
       const bool isZero = finite && magnitude < zeroBelow;
       const float inverse = limit / magnitude;
-      int32_t sum = 0;
+      std::vector<int32_t> sums(static_cast<size_t>(block / summed), 0);
       for (int64_t i = b * block; i < (b + 1) * block; ++i) {
         int code = 0;
         if (finite && !isZero) {
@@ -47,12 +53,13 @@ void evaluateQuantizeActivation(Call &call) {
           code = static_cast<int>(std::rint(scaled));
         }
         codes.setCode(i, static_cast<int8_t>(code));
-        sum += code;
+        sums[static_cast<size_t>((i - b * block) / summed)] += code;
       }
       codes.setScale(b, !finite  ? std::numeric_limits<float>::quiet_NaN()
                         : isZero ? 0.0f
                                  : magnitude / limit);
-      codes.setSum(b, sum);
+      for (size_t run = 0; run < sums.size(); ++run)
+        codes.setSum(b * block / summed + static_cast<int64_t>(run), sums[run]);
     }
   }
 }

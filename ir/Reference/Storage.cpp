@@ -22,22 +22,119 @@ template <typename T> void write(std::byte *bytes, T value) {
   throw ReferenceError("storage '" + storage + "' is not one that the reference reads as " + use);
 }
 
+struct BlockSize {
+  int64_t elements, bytes;
+};
+const std::map<std::string, BlockSize> &blockSizes() {
+  static const std::map<std::string, BlockSize> sizes = {
+      {"q4_0", {32, 18}}, {"q4_1", {32, 20}},   {"q5_0", {32, 22}},   {"q5_1", {32, 24}},
+      {"q8_0", {32, 34}}, {"q4_k", {256, 144}}, {"q5_k", {256, 176}}, {"q6_k", {256, 210}}};
+  return sizes;
+}
+
+const std::map<std::string, CodesSize> &codesSizes() {
+  static const std::map<std::string, CodesSize> sizes = {{"i8_b32_sf32", {32, 32, 4}},
+                                                         {"i8_b256_sf32", {256, 16, 2}}};
+  return sizes;
+}
+
+int bits(std::byte byte, int first, int count) {
+  return std::to_integer<int>(byte >> first) % (1 << count);
+}
+
+/// 32 elements: d, m, high bits, codes, as far as the storage has them.
+Block readSmallBlock(const std::string &storage, const std::byte *bytes) {
+  Block result;
+  result.subScale = result.subMinimum = {1};
+  result.scale = floatOfBinary16(read<uint16_t>(bytes));
+  bytes += 2;
+  if (storage == "q4_1" || storage == "q5_1") {
+    result.minimum = floatOfBinary16(read<uint16_t>(bytes));
+    bytes += 2;
+  }
+  const bool five = storage == "q5_0" || storage == "q5_1";
+  const uint32_t high = five ? read<uint32_t>(bytes) : 0; // bit j is the high bit of element j
+  bytes += five ? 4 : 0;
+  for (int j = 0; j < 32; ++j) {
+    // Element j in the low nibble of byte j, element j + 16 in the high one.
+    const int nibble = bits(bytes[j % 16], j < 16 ? 0 : 4, 4);
+    const int joined = nibble + static_cast<int>(high >> j & 1) * 16;
+    result.code.push_back(storage == "q8_0"   ? read<int8_t>(bytes + j)
+                          : storage == "q4_0" ? nibble - 8
+                          : storage == "q5_0" ? joined - 16
+                                              : joined);
+  }
+  return result;
+}
+
+/// q4_k and q5_k: d, dmin, 12 bytes of sub-scales and sub-minimums, high bits, nibbles.
+Block readScaledBlock(bool five, const std::byte *bytes) {
+  Block result;
+  result.scale = floatOfBinary16(read<uint16_t>(bytes));
+  result.minimum = floatOfBinary16(read<uint16_t>(bytes + 2));
+  const std::byte *packed = bytes + 4;
+  for (int j = 0; j < 8; ++j) {
+    if (j < 4) {
+      result.subScale.push_back(bits(packed[j], 0, 6));
+      result.subMinimum.push_back(bits(packed[j + 4], 0, 6));
+    } else {
+      result.subScale.push_back(bits(packed[j + 4], 0, 4) + 16 * bits(packed[j - 4], 6, 2));
+      result.subMinimum.push_back(bits(packed[j + 4], 4, 4) + 16 * bits(packed[j], 6, 2));
+    }
+  }
+  const std::byte *high = packed + 12, *nibbles = five ? high + 32 : high;
+  for (int j = 0; j < 8; ++j)
+    for (int i = 0; i < 32; ++i) {
+      const int nibble = bits(nibbles[j / 2 * 32 + i], j % 2 * 4, 4);
+      result.code.push_back(five ? nibble + 16 * bits(high[i], j, 1) : nibble);
+    }
+  return result;
+}
+
+/// q6_k: nibbles, pairs of high bits, 16 sub-scales, d; two halves of four runs of 32 elements.
+Block readQ6Block(const std::byte *bytes) {
+  Block result;
+  for (int j = 0; j < 16; ++j) {
+    result.subScale.push_back(read<int8_t>(bytes + 192 + j));
+    result.subMinimum.push_back(0);
+  }
+  result.scale = floatOfBinary16(read<uint16_t>(bytes + 208));
+  for (int half = 0; half < 2; ++half)
+    for (int run = 0; run < 4; ++run)
+      for (int i = 0; i < 32; ++i) {
+        const int nibble = bits(bytes[half * 64 + run % 2 * 32 + i], run < 2 ? 0 : 4, 4);
+        result.code.push_back(nibble + 16 * bits(bytes[128 + half * 32 + i], run * 2, 2) - 32);
+      }
+  return result;
+}
+
 } // namespace
+
+int64_t blockElements(const std::string &storage) {
+  if (auto block = blockSizes().find(storage); block != blockSizes().end())
+    return block->second.elements;
+  if (auto codes = codesSizes().find(storage); codes != codesSizes().end())
+    return codes->second.block;
+  unknown(storage, "blocks");
+}
 
 int64_t rowBytes(const std::string &storage, int64_t elements) {
   static const std::map<std::string, int64_t> scalars = {
       {"f32", 4}, {"i32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2}};
-  static const std::map<std::string, int64_t> blocks = {{"q4_0", 18}, {"q4_1", 20}, {"q8_0", 34}};
   if (auto scalar = scalars.find(storage); scalar != scalars.end())
     return elements * scalar->second;
-  if (elements % blockElements != 0)
+  const auto block = blockSizes().find(storage);
+  const auto codes = codesSizes().find(storage);
+  if (block == blockSizes().end() && codes == codesSizes().end())
+    unknown(storage, "an operand");
+  if (elements % blockElements(storage) != 0)
     throw ReferenceError("a row of " + std::to_string(elements) + " elements of '" + storage +
                          "' does not fill its blocks");
-  if (auto block = blocks.find(storage); block != blocks.end())
-    return elements / blockElements * block->second;
-  if (storage == "i8_b32_sf32") // codes, a scale and a sum for each block, to a multiple of 64
-    return (elements + elements / blockElements * 8 + 63) / 64 * 64;
-  unknown(storage, "an operand");
+  if (block != blockSizes().end())
+    return elements / block->second.elements * block->second.bytes;
+  const CodesSize &size = codes->second; // codes, scales and sums, to a multiple of 64
+  return (elements + elements / size.block * 4 + elements / size.summed * size.sumBytes + 63) / 64 *
+         64;
 }
 
 float readScalar(const std::string &storage, const std::byte *row, int64_t index) {
@@ -63,34 +160,24 @@ void writeScalar(const std::string &storage, std::byte *row, int64_t index, floa
 }
 
 Block readBlock(const std::string &storage, const std::byte *row, int64_t block) {
-  const std::byte *bytes = row + block * rowBytes(storage, blockElements);
-  Block result;
-  result.scale = floatOfBinary16(read<uint16_t>(bytes));
-  bytes += 2;
-  if (storage == "q4_1") {
-    result.minimum = floatOfBinary16(read<uint16_t>(bytes));
-    bytes += 2;
-  }
-  for (int64_t j = 0; j < blockElements; ++j) {
-    if (storage == "q8_0") {
-      result.code[j] = read<int8_t>(bytes + j);
-      continue;
-    }
-    // Element j in the low nibble of byte j, element j + 16 in the high one.
-    const int pair = std::to_integer<int>(bytes[j % 16]);
-    const int nibble = j < 16 ? pair % 16 : pair / 16;
-    if (storage == "q4_0")
-      result.code[j] = nibble - 8;
-    else if (storage == "q4_1")
-      result.code[j] = nibble;
-    else
-      unknown(storage, "blocks");
-  }
-  return result;
+  const std::byte *bytes = row + block * rowBytes(storage, blockElements(storage));
+  if (storage == "q4_k" || storage == "q5_k")
+    return readScaledBlock(storage == "q5_k", bytes);
+  if (storage == "q6_k")
+    return readQ6Block(bytes);
+  if (blockElements(storage) == 32)
+    return readSmallBlock(storage, bytes);
+  unknown(storage, "blocks");
 }
 
-ActivationRow::ActivationRow(std::byte *row, int64_t k)
-    : codes(row), scales(row + k), sums(row + k + k / blockElements * 4) {}
+CodesSize codesSize(const std::string &storage) {
+  if (auto size = codesSizes().find(storage); size != codesSizes().end())
+    return size->second;
+  unknown(storage, "activation codes");
+}
+
+ActivationRow::ActivationRow(const std::string &storage, std::byte *row, int64_t k)
+    : size(codesSize(storage)), codes(row), scales(row + k), sums(scales + k / size.block * 4) {}
 
 int8_t ActivationRow::code(int64_t index) const {
   return read<int8_t>(codes + index);
@@ -98,8 +185,9 @@ int8_t ActivationRow::code(int64_t index) const {
 float ActivationRow::scale(int64_t block) const {
   return read<float>(scales + block * 4);
 }
-int32_t ActivationRow::sum(int64_t block) const {
-  return read<int32_t>(sums + block * 4);
+int32_t ActivationRow::sum(int64_t run) const {
+  const std::byte *at = sums + run * size.sumBytes;
+  return size.sumBytes == 4 ? read<int32_t>(at) : read<int16_t>(at);
 }
 void ActivationRow::setCode(int64_t index, int8_t code) {
   write(codes + index, code);
@@ -107,8 +195,12 @@ void ActivationRow::setCode(int64_t index, int8_t code) {
 void ActivationRow::setScale(int64_t block, float scale) {
   write(scales + block * 4, scale);
 }
-void ActivationRow::setSum(int64_t block, int32_t sum) {
-  write(sums + block * 4, sum);
+void ActivationRow::setSum(int64_t run, int32_t sum) {
+  std::byte *at = sums + run * size.sumBytes;
+  if (size.sumBytes == 4)
+    write(at, sum);
+  else
+    write(at, static_cast<int16_t>(sum));
 }
 
 } // namespace writ::reference

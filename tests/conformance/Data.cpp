@@ -61,44 +61,61 @@ uint16_t halfScale(Fill fill, Random &random) {
   }
 }
 
+/// Where the binary16 scale and minimum of a block stand; a block's other bytes are any.
+std::vector<size_t> halvesOf(const std::string &storage) {
+  if (storage == "q6_k")
+    return {208};
+  if (storage == "q4_1" || storage == "q5_1" || storage == "q4_k" || storage == "q5_k")
+    return {0, 2};
+  return {0};
+}
+
 void fillBlocks(std::span<std::byte> bytes, const std::string &storage, Fill fill, Random &random) {
-  const auto blockBytes = static_cast<size_t>(reference::rowBytes(storage, 32));
+  const auto blockBytes =
+      static_cast<size_t>(reference::rowBytes(storage, reference::blockElements(storage)));
   for (size_t at = 0; at < bytes.size(); at += blockBytes) {
-    putHalf(bytes.data() + at, halfScale(fill, random));
-    size_t codes = at + 2;
-    if (storage == "q4_1") {
-      putHalf(bytes.data() + codes, halfScale(fill, random));
-      codes += 2;
-    }
-    for (size_t i = codes; i < at + blockBytes; ++i)
+    for (size_t i = at; i < at + blockBytes; ++i)
       bytes[i] = fill == Fill::equal ? std::byte{0x11} : static_cast<std::byte>(random.bits());
+    // Now and then the largest codes and sub-scales everywhere, or those of the most negative sum.
+    if (fill != Fill::equal && random.below(8) == 0)
+      std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(at), blockBytes,
+                  random.below(2) ? std::byte{0xff} : std::byte{0x80});
+    for (const size_t half : halvesOf(storage))
+      putHalf(bytes.data() + at + half, halfScale(fill, random));
   }
 }
 
 /// Rows of activation codes: any codes, with the sums that belong to them.
-void fillCodes(std::span<std::byte> bytes, int64_t columns, Fill fill, Random &random) {
-  const int64_t stride = reference::rowBytes("i8_b32_sf32", columns);
+void fillCodes(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
+               Random &random) {
+  const int64_t stride = reference::rowBytes(storage, columns);
   std::fill(bytes.begin(), bytes.end(), std::byte{0xee}); // the padding is nobody's
   for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(stride)) {
-    reference::ActivationRow row(bytes.data() + at, columns);
-    for (int64_t block = 0; block < columns / 32; ++block) {
-      int32_t sum = 0;
+    reference::ActivationRow row(storage, bytes.data() + at, columns);
+    const int64_t elements = row.blockElements(), summed = row.sumElements();
+    for (int64_t block = 0; block < columns / elements; ++block) {
       float scale = std::fabs(random.value(fill, block));
       const bool noCodes = !std::isfinite(scale);
-      const bool extreme = random.below(4) == 0;
-      for (int64_t i = block * 32; i < block * 32 + 32; ++i) {
+      const int64_t extreme = random.below(8); // all of one sign, of mixed signs, or any codes
+      for (int64_t i = block * elements; i < (block + 1) * elements; ++i) {
         auto code = static_cast<int8_t>(random.below(255) - 127);
-        if (extreme)
+        if (extreme < 2)
+          code = extreme ? 127 : -127;
+        else if (extreme == 2)
           code = random.below(2) ? 127 : -127;
         if (fill == Fill::equal)
           code = 127;
         if (noCodes)
           code = 0;
         row.setCode(i, code);
-        sum += code;
       }
       row.setScale(block, noCodes ? std::numeric_limits<float>::quiet_NaN() : scale);
-      row.setSum(block, sum);
+    }
+    for (int64_t run = 0; run < columns / summed; ++run) {
+      int32_t sum = 0;
+      for (int64_t i = run * summed; i < (run + 1) * summed; ++i)
+        sum += row.code(i);
+      row.setSum(run, sum);
     }
   }
 }
@@ -189,9 +206,9 @@ float Random::value(Fill fill, int64_t index) {
 
 void fill(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
           Random &random) {
-  if (storage == "i8_b32_sf32")
-    return fillCodes(bytes, columns, fill, random);
-  if (storage == "q4_0" || storage == "q4_1" || storage == "q8_0")
+  if (storage.starts_with("i8_"))
+    return fillCodes(bytes, storage, columns, fill, random);
+  if (storage.starts_with("q"))
     return fillBlocks(bytes, storage, fill, random);
   const auto element = static_cast<size_t>(reference::rowBytes(storage, 1));
   for (size_t i = 0; i < bytes.size() / element; ++i) {

@@ -32,17 +32,18 @@ std::string compare(const std::string &name, const reference::Operand &expected,
   for (int64_t row = 0; row < rows; ++row) {
     std::byte *a = expected.bytes.data() + row * stride;
     auto *b = const_cast<std::byte *>(found.data()) + row * stride;
-    if (expected.storage == "i8_b32_sf32") {
-      const reference::ActivationRow x(a, columns), y(b, columns);
+    if (expected.storage.starts_with("i8_")) {
+      const reference::ActivationRow x(expected.storage, a, columns),
+          y(expected.storage, b, columns);
       for (int64_t i = 0; i < columns; ++i)
         if (x.code(i) != y.code(i))
           return at(name + " code", row, i, y.code(i), x.code(i));
-      for (int64_t block = 0; block < columns / 32; ++block) {
+      for (int64_t block = 0; block < columns / x.blockElements(); ++block)
         if (!sameFloat(x.scale(block), y.scale(block)))
           return at(name + " scale", row, block, y.scale(block), x.scale(block));
-        if (x.sum(block) != y.sum(block))
-          return at(name + " sum", row, block, y.sum(block), x.sum(block));
-      }
+      for (int64_t run = 0; run < columns / x.sumElements(); ++run)
+        if (x.sum(run) != y.sum(run))
+          return at(name + " sum", row, run, y.sum(run), x.sum(run));
     } else if (expected.storage == "f32") {
       for (int64_t i = 0; i < columns; ++i)
         if (!sameFloat(floatAt({a, size_t(stride)}, i), floatAt({b, size_t(stride)}, i)))
@@ -259,6 +260,16 @@ std::string KernelCall::difference() const {
         !found.empty())
       return found;
   return problem.family() == "kv_store" ? kvDifference() : "";
+}
+
+bool accepts(const nlohmann::json &map, const Dimensions &dimensions) {
+  for (const auto &[name, size] : dimensions) {
+    const nlohmann::json range = map.at("dimensions").value(name, nlohmann::json::object());
+    if (size < range.value("min", int64_t(1)) || size > range.value("max", INT64_MAX) ||
+        size % range.value("multiple_of", int64_t(1)) != 0)
+      return false;
+  }
+  return true;
 }
 
 bool machineHas(const std::string &isa) {

@@ -53,6 +53,9 @@ private:
   std::vector<writ_sample_parameters> parameters;
 };
 
+/// Whether a provider's map takes an op of these dimensions.
+bool accepts(const nlohmann::json &map, const Dimensions &dimensions);
+
 /// Whether this machine runs bodies of an instruction set ("scalar", "avx2", "avx512").
 bool machineHas(const std::string &isa);
 writ_isa isaOf(const std::string &isa);

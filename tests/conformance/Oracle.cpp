@@ -69,6 +69,9 @@ private:
                                           : ratio);
   }
 
+  /// A block's minimum is added to its values, but that of sub-blocks is taken off.
+  static int minimumSign(const std::string &storage) { return storage.ends_with("_k") ? -1 : 1; }
+
   /// Element of a weight as a real number, and |d * code| + |m|.
   std::pair<Real, double> weightElement(int64_t row, int64_t column) const {
     const reference::Operand &weight = problem.call.operands.at("weight");
@@ -78,10 +81,14 @@ private:
       const double value = reference::readScalar(weight.storage, bytes, column);
       return {Real(value), std::fabs(value)};
     }
-    const reference::Block block = reference::readBlock(weight.storage, bytes, column / 32);
-    const double code = block.code[column % 32];
-    return {Real(block.scale) * Real(code) + Real(block.minimum),
-            std::fabs(block.scale * code) + std::fabs(double(block.minimum))};
+    const int64_t elements = reference::blockElements(weight.storage);
+    const reference::Block block = reference::readBlock(weight.storage, bytes, column / elements);
+    const int64_t sub = column % elements / block.subElements();
+    const double code = double(block.code[column % elements]) * block.subScale[sub]; // exact
+    const double minimum =
+        block.minimum * double(minimumSign(weight.storage)) * block.subMinimum[sub];
+    return {Real(block.scale) * Real(code) + Real(minimum),
+            std::fabs(block.scale * code) + std::fabs(minimum)};
   }
 
   void embedding();
@@ -138,14 +145,16 @@ void Oracle::rmsNorm() {
 void Oracle::quantize() {
   const int64_t k = d("k");
   std::span<float> x = problem.floats("input");
+  const std::string &storage = problem.call.operands.at("out").storage;
+  const int64_t elements = declared["block"];
   for (int64_t row = 0; row < d("rows"); ++row) {
     const reference::ActivationRow codes(
-        problem.buffers.at("out").base() + row * reference::rowBytes("i8_b32_sf32", k), k);
+        storage, problem.buffers.at("out").base() + row * reference::rowBytes(storage, k), k);
     for (int64_t i = 0; i < k; ++i) {
       double magnitude = 0;
-      for (int64_t j = i / 32 * 32; j < i / 32 * 32 + 32; ++j)
+      for (int64_t j = i / elements * elements; j < (i / elements + 1) * elements; ++j)
         magnitude = std::max(magnitude, std::fabs(double(x[row * k + j])));
-      const double scale = codes.scale(i / 32);
+      const double scale = codes.scale(i / elements);
       judge(scale * codes.code(i), Real(x[row * k + i]), // exact: 24 bits times 8 bits
             {{"scale", scale}, {"dropped", magnitude < 0x1p-120 ? magnitude : 0}});
     }
@@ -156,16 +165,20 @@ void Oracle::linearBlocks(int64_t row, int64_t column, Real &sum, double &magnit
   const int64_t k = d("k");
   const reference::Operand &weight = problem.call.operands.at("weight");
   const std::byte *bytes = weight.bytes.data() + column * reference::rowBytes(weight.storage, k);
+  const reference::Operand &operand = problem.call.operands.at("activation");
   const reference::ActivationRow activation(
-      problem.buffers.at("activation").base() + row * reference::rowBytes("i8_b32_sf32", k), k);
-  for (int64_t b = 0; b < k / 32; ++b) {
+      operand.storage, operand.bytes.data() + row * reference::rowBytes(operand.storage, k), k);
+  const int64_t elements = reference::blockElements(weight.storage);
+  for (int64_t b = 0; b < k / elements; ++b) {
     const reference::Block block = reference::readBlock(weight.storage, bytes, b);
-    double dot = 0, codes = 0;
-    for (int64_t j = 0; j < 32; ++j) {
-      dot += block.code[j] * double(activation.code(b * 32 + j));
-      codes += activation.code(b * 32 + j);
+    double dot = 0, codes = 0; // integers below 2^53
+    for (int64_t j = 0; j < elements; ++j) {
+      const double code = activation.code(b * elements + j);
+      dot += block.code[j] * code * block.subScale[j / block.subElements()];
+      codes += code * block.subMinimum[j / block.subElements()];
     }
-    const Real term = Real(block.scale) * Real(dot), minimum = Real(block.minimum) * Real(codes);
+    const Real term = Real(block.scale) * Real(dot);
+    const Real minimum = Real(block.minimum * double(minimumSign(weight.storage))) * Real(codes);
     sum += Real(activation.scale(b)) * (term + minimum);
     magnitude += std::fabs(activation.scale(b)) *
                  (std::fabs(term.toDouble()) + std::fabs(minimum.toDouble()));
@@ -174,7 +187,9 @@ void Oracle::linearBlocks(int64_t row, int64_t column, Real &sum, double &magnit
 
 void Oracle::linear() {
   const int64_t k = d("k"), n = d("n");
-  const bool blocks = declared["product"] == "i32_exact_dot";
+  const bool blocks = declared["product"] != "fp32_each_element";
+  const std::string &storage = problem.call.operands.at("weight").storage;
+  const auto unit = double(storage.ends_with("_k") ? reference::blockElements(storage) : 32);
   std::span<float> out = problem.floats("out");
   for (int64_t row = 0; row < d("rows"); ++row)
     for (int64_t column = 0; column < n; ++column) {
@@ -193,7 +208,7 @@ void Oracle::linear() {
         sum += Real(problem.floats("bias")[column]);
         magnitude += std::fabs(problem.floats("bias")[column]);
       }
-      Variables variables{{"blocks", std::ceil(double(k) / 32)}, {"sum_abs", magnitude}};
+      Variables variables{{"blocks", std::ceil(double(k) / unit)}, {"sum_abs", magnitude}};
       if (!blocks)
         variables["k"] = double(k);
       judge(out[row * n + column], sum, variables);

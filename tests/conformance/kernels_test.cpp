@@ -33,17 +33,18 @@ void PrintTo(const Case &c, std::ostream *out) {
 std::vector<Shape> shapesOf(const std::string &family) {
   std::vector<Shape> shapes;
   if (family == "linear") {
-    const int64_t sizes[][3] = {{1, 32, 1},   {1, 32, 16},   {2, 64, 17},  {3, 288, 33},
-                                {5, 256, 47}, {6, 576, 64},  {7, 2080, 9}, {13, 1536, 3},
-                                {25, 96, 40}, {49, 320, 18}, {1, 1, 1},    {2, 33, 5},
-                                {8, 45, 17},  {1, 300, 100}};
+    const int64_t sizes[][3] = {{1, 32, 1},    {1, 32, 16},    {2, 64, 17},  {3, 288, 33},
+                                {5, 256, 47},  {6, 576, 64},   {7, 2080, 9}, {13, 1536, 3},
+                                {25, 96, 40},  {49, 320, 18},  {1, 1, 1},    {2, 33, 5},
+                                {8, 45, 17},   {1, 300, 100},  {1, 256, 16}, {2, 512, 33},
+                                {7, 2304, 50}, {13, 1024, 16}, {5, 4352, 31}};
     for (const auto &[rows, k, n] : sizes)
       shapes.push_back({{{"rows", rows}, {"k", k}, {"n", n}}});
   } else if (family == "embedding") {
-    for (const int64_t n : {1, 31, 32, 64, 96, 576})
+    for (const int64_t n : {1, 31, 32, 64, 96, 256, 576, 1280})
       shapes.push_back({{{"rows", 9}, {"vocabulary", n == 64 ? 1 : 37}, {"n", n}}});
   } else if (family == "quantize_activation") {
-    for (const int64_t k : {32, 64, 160, 576, 1056})
+    for (const int64_t k : {32, 64, 160, 256, 576, 1056, 1280})
       shapes.push_back({{{"rows", k == 64 ? 1 : 5}, {"k", k}}});
   } else if (family == "rope_table") {
     for (const int64_t dims : {2, 6, 16, 64, 130})
@@ -90,16 +91,6 @@ std::vector<Shape> shapesOf(const std::string &family) {
       shapes.push_back({{{"rows", n == 64 ? 1 : 5}, {"n", n}}});
   }
   return shapes;
-}
-
-bool accepts(const nlohmann::json &map, const Dimensions &dimensions) {
-  for (const auto &[name, size] : dimensions) {
-    const nlohmann::json range = map["dimensions"].value(name, nlohmann::json::object());
-    if (size < range.value("min", int64_t(1)) || size > range.value("max", INT64_MAX) ||
-        size % range.value("multiple_of", int64_t(1)) != 0)
-      return false;
-  }
-  return true;
 }
 
 std::vector<Case> cases() {

@@ -28,21 +28,29 @@ std::vector<Case> cases() {
   const std::vector<Fill> all{Fill::plain, Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny};
   const std::vector<Fill> moderate{Fill::plain, Fill::cancelling, Fill::equal, Fill::tiny};
   std::vector<Case> list;
-  for (const std::string storage : {"q4_0", "q4_1", "q8_0", "f32", "f16", "bf16"}) {
-    const bool quantized = storage[0] == 'q';
+  for (const std::string storage :
+       {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f32", "f16", "bf16"}) {
+    const bool quantized = storage[0] == 'q', super = storage.ends_with("_k");
     for (const std::string scale : {"", "_sqrt_n"})
       list.push_back({"embedding_" + storage + scale + "_v0",
-                      {{"rows", 4}, {"vocabulary", 7}, {"n", 96}},
+                      {{"rows", 4}, {"vocabulary", 7}, {"n", super ? 512 : 96}},
                       all,
                       {}});
-    list.push_back({"linear_" + storage + (quantized ? "_f32_v0" : "_v0"),
-                    {{"rows", 2}, {"k", quantized ? 672 : 690}, {"n", 5}},
-                    all,
-                    {}});
-    if (quantized)
-      for (const int64_t k : {32, 288, 1088})
-        list.push_back(
-            {"linear_" + storage + "_i8_b32_v0", {{"rows", 2}, {"k", k}, {"n", 7}}, all, {}});
+    const std::vector<int64_t> widths = super       ? std::vector<int64_t>{256, 2816}
+                                        : quantized ? std::vector<int64_t>{672}
+                                                    : std::vector<int64_t>{690};
+    for (const int64_t k : widths)
+      list.push_back({"linear_" + storage + (quantized ? "_f32_v0" : "_v0"),
+                      {{"rows", 2}, {"k", k}, {"n", 5}},
+                      all,
+                      {}});
+    const std::string codes = super ? "_i8_b256_v0" : "_i8_b32_v0";
+    for (const int64_t blocks : {1, 9, 34})
+      if (quantized)
+        list.push_back({"linear_" + storage + codes,
+                        {{"rows", 2}, {"k", blocks * (super ? 256 : 32)}, {"n", 7}},
+                        all,
+                        {}});
   }
   for (const int64_t n : {1, 63, 576})
     list.push_back({"rms_norm_f32_lanes64_v0",
@@ -50,6 +58,7 @@ std::vector<Case> cases() {
                     moderate,
                     {}});
   list.push_back({"quantize_activation_i8_b32_v0", {{"rows", 3}, {"k", 320}}, all, {}});
+  list.push_back({"quantize_activation_i8_b256_v0", {{"rows", 3}, {"k", 1280}}, all, {}});
   list.push_back({"rope_table_f64_v0",
                   {{"rows", 4}, {"rope_dims", 64}},
                   {Fill::plain},
@@ -150,6 +159,21 @@ TEST(C8_BoundSeesAFault, MissingMinimum) {
   EXPECT_GT(worstOf("linear_q4_1_i8_b32_v0", {{"rows", 1}, {"k", 64}, {"n", 4}}, {},
                     [](Problem &p) { p.contract["block_term"] = "fp32_mul_scale_dot"; }),
             1);
+}
+
+TEST(C8_BoundSeesAFault, MissingSubScales) {
+  for (const std::string storage : {"q4_k", "q5_k", "q6_k"})
+    EXPECT_GT(worstOf("linear_" + storage + "_i8_b256_v0", {{"rows", 1}, {"k", 512}, {"n", 4}}, {},
+                      [](Problem &p) { p.contract["product"] = "i32_exact_dot"; }),
+              1)
+        << storage;
+}
+
+TEST(C8_BoundSeesAFault, MinimumAddedThatIsTakenOff) {
+  EXPECT_GT(
+      worstOf("linear_q4_k_i8_b256_v0", {{"rows", 1}, {"k", 512}, {"n", 4}}, {},
+              [](Problem &p) { p.contract["block_term"] = "fp32_fma_scale_dot_minimum_sum"; }),
+      1);
 }
 
 TEST(C8_BoundSeesAFault, NearlyRightExponential) {

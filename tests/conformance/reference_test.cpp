@@ -18,8 +18,8 @@ using reference::ReferenceError;
 std::unique_ptr<Problem> smallProblem(const std::string &contract) {
   return makeProblem(contract,
                      {{"rows", 2},
-                      {"k", 64},
-                      {"n", 32},
+                      {"k", 256},
+                      {"n", 256},
                       {"vectors", 2},
                       {"vocabulary", 50},
                       {"heads", 2},
@@ -297,7 +297,7 @@ TEST(F8_QuantizeActivation, ExceptionalBlocks) {
   for (int64_t i = 96; i < 128; ++i)
     x[i] = i == 100 ? -0x1p-120f : 0;
   problem->evaluate();
-  const reference::ActivationRow row(problem->buffers.at("out").base(), 160);
+  const reference::ActivationRow row("i8_b32_sf32", problem->buffers.at("out").base(), 160);
   for (int64_t block : {0, 1})
     EXPECT_TRUE(std::isnan(row.scale(block)) && row.sum(block) == 0);
   EXPECT_TRUE(sameFloat(row.scale(2), 0.0f));

@@ -26,8 +26,10 @@ std::vector<Field> fieldsOf(const std::string &storage, int64_t width) {
   if (storage == "bf16")
     return {{width, 2, 0x7fff, 0x7f80}};
   if (storage.starts_with("i8_")) { // codes, scales, sums
-    const int64_t blocks = width / reference::blockElements;
-    return {{width, 1, 0, 0}, {blocks, 4, f32, f32Infinity}, {blocks, 4, 0, 0}};
+    const reference::CodesSize size = reference::codesSize(storage);
+    return {{width, 1, 0, 0},
+            {width / size.block, 4, f32, f32Infinity},
+            {width / size.summed, size.sumBytes, 0, 0}};
   }
   throw std::runtime_error("values of storage '" + storage + "' cannot be compared");
 }
