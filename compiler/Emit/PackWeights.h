@@ -1,10 +1,8 @@
 //===- PackWeights.h - from a file's weight to a package's ----------------===//
 //
 // A weight is [n, k]: n output rows of k elements; a vector is [1, k] or [k, 1], which lie alike.
-// The file's storage is that of GGUF: scalars row after row, or blocks of 32 elements (q4_0: f16 d,
-// 16 bytes of nibbles; q4_1: f16 d, f16 m, 16 bytes; q8_0: f16 d, 32 bytes), element j in the low
-// nibble of byte j, element j + 16 in the high one. The packed layouts are those of
-// writ/packed_layout.h.
+// The file's storage is that of GGUF: scalars row after row, or the blocks of PackBlocks.h. The
+// packed layouts are those of writ/packed_layout.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,9 +19,10 @@ int64_t fileBytes(std::string_view storage, int64_t n, int64_t k);
 
 /// Bytes of the packed weight, or -1 where the layout does not take the storage, n or k is less
 /// than 1, k is no multiple of the storage's block, or the size does not fit.
-///   plain       any storage that fileBytes knows
-///   panel16     f32, f16, bf16
-///   panel16_k4  q4_0, q4_1, q8_0
+///   plain            any storage that fileBytes knows
+///   panel16          f32, f16, bf16
+///   panel16_k4       q4_0, q4_1, q5_0, q5_1, q8_0
+///   panel16_k4_b256  q4_k, q5_k, q6_k
 int64_t packedBytes(std::string_view layout, std::string_view storage, int64_t n, int64_t k);
 
 /// Packs fileBytes(...) bytes at `file` into packedBytes(...) bytes at `packed`, padding and all;

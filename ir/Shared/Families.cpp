@@ -2,8 +2,6 @@
 
 #include "writ/packed_layout.h"
 
-#include <charconv>
-
 namespace writ {
 namespace {
 
@@ -126,15 +124,11 @@ int64_t scalarBytes(std::string_view storage) {
   return storage == "f64" ? 8 : 0;
 }
 
-/// The block of "i8_b<B>_sf32"; 0 where the storage is another.
-int64_t codeBlock(std::string_view storage) {
-  constexpr std::string_view prefix = "i8_b", suffix = "_sf32";
-  if (!storage.starts_with(prefix) || !storage.ends_with(suffix))
-    return 0;
-  storage = storage.substr(prefix.size(), storage.size() - prefix.size() - suffix.size());
-  int64_t block = 0;
-  auto [end, error] = std::from_chars(storage.begin(), storage.end(), block);
-  return error == std::errc() && end == storage.end() && block > 0 ? block : 0;
+const ActivationCodes *findCodes(std::string_view storage) {
+  for (const ActivationCodes *codes : kActivationCodes)
+    if (storage == codes->storage)
+      return codes;
+  return nullptr;
 }
 
 } // namespace
@@ -165,10 +159,10 @@ std::optional<int64_t> rowBytes(std::string_view storage, int64_t width) {
     return std::nullopt;
   if (int64_t bytes = scalarBytes(storage))
     return width * bytes;
-  int64_t block = codeBlock(storage);
-  if (block == 0 || width % block != 0)
+  const ActivationCodes *codes = findCodes(storage);
+  if (!codes || width % codes->block != 0)
     return std::nullopt;
-  return alignUp(width + width / block * 8, kPackedAlignment);
+  return codes->rowBytes(width);
 }
 
 } // namespace writ

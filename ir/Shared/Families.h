@@ -44,7 +44,7 @@ rowWidth(const OperandShape &operand,
          const std::function<std::optional<int64_t>(std::string_view)> &dimension);
 
 /// Bytes of one row of `width` elements of a storage type of activations: "f16", "f32", "i32",
-/// "f64", "bf16", or codes "i8_b<B>_sf32" (packed_layout.h). None where the storage is not one of
+/// "f64", "bf16", or activation codes (packed_layout.h). None where the storage is not one of
 /// these or the width does not fit it.
 std::optional<int64_t> rowBytes(std::string_view storage, int64_t width);
 

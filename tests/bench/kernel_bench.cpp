@@ -1,7 +1,8 @@
 //===- kernel_bench.cpp - speed of the kernels on one thread --------------===//
 //
-// Every linear provider at the shapes of SmolLM2-135M, for one row (decode) and for prefill, and
-// attention at a few context lengths, for each instruction set of the machine.
+// Every linear provider at the shapes of SmolLM2-135M that it takes and one of Gemma 3 270M, for
+// one row (decode) and for prefill, and attention at a few context lengths, for each instruction
+// set of the machine.
 //
 //   kernel_bench --benchmark_filter='linear_q4_1_i8_b32/avx512'
 //
@@ -28,7 +29,8 @@ namespace {
 struct Shape {
   int64_t k, n;
 };
-constexpr Shape kShapes[] = {{576, 576}, {576, 192}, {576, 1536}, {1536, 576}, {576, 49152}};
+constexpr Shape kShapes[] = {{576, 576},  {576, 192},   {576, 1536},
+                             {1536, 576}, {576, 49152}, {2048, 640}};
 constexpr int64_t kDecodeBytes = 192ll << 20;
 
 /// Zeroed memory at a cache line's start, on large pages where the system gives them.
@@ -48,7 +50,8 @@ void linear(benchmark::State &state, const writ_provider *provider, int isa, int
   const nlohmann::json map = readMap(provider->id);
   const std::string storage = map.at("operands").at("weight").at("storage");
   const std::string layout = map.at("operands").at("weight").at("layout");
-  const bool codes = map.at("operands").at("activation").at("storage") == "i8_b32_sf32";
+  const std::string activationStorage = map.at("operands").at("activation").at("storage");
+  const bool codes = activationStorage != "f32";
   Random random(1);
   const int64_t bytes = packedBytes(layout, storage, shape.n, shape.k);
   const int64_t copies = rows == 1 ? std::max<int64_t>(1, kDecodeBytes / bytes) : 1;
@@ -60,13 +63,8 @@ void linear(benchmark::State &state, const writ_provider *provider, int isa, int
     std::memcpy(weights.data + i * bytes, weights.data, static_cast<size_t>(bytes));
   Bytes activation, quantized;
   fillFloats(activation, rows * shape.k, Values::ordinary, random);
-  if (codes) {
-    quantized.resize(static_cast<size_t>(rows * activationCodesRowBytes(shape.k)));
-    const uint64_t slots[] = {reinterpret_cast<uint64_t>(activation.data()),
-                              reinterpret_cast<uint64_t>(quantized.data()),
-                              static_cast<uint64_t>(rows), static_cast<uint64_t>(shape.k)};
-    writ_find_provider("quantize_activation_i8_b32")->bodies[0](slots, 0, rows);
-  }
+  if (codes)
+    quantized = quantizeRows(activationStorage, rows, shape.k, activation);
   std::vector<float> out(static_cast<size_t>(rows * shape.n));
   int64_t copy = 0;
   for (auto _ : state) {
@@ -162,15 +160,17 @@ int main(int argc, char **argv) {
   using namespace writ::test;
   for (const std::string &id : providerIds()) {
     const writ_provider *provider = writ_find_provider(id.c_str());
-    const std::string op = readMap(id).at("op");
+    const nlohmann::json map = readMap(id);
+    const std::string op = map.at("op");
     for (int isa = 0; isa < WRIT_ISA_COUNT; ++isa) {
       if (!provider->bodies[isa] || !machineHas(static_cast<writ_isa>(isa)))
         continue;
       const std::string name = id + "/" + isaName(isa);
       if (op == "linear") {
+        const int64_t unit = map.at("dimensions").at("k").value("multiple_of", int64_t(1));
         for (const int64_t rows : {1, 6, 512})
           for (const Shape shape : kShapes)
-            if (rows < 512 || shape.n < 10000)
+            if (shape.k % unit == 0 && (rows < 512 || shape.n < 10000))
               benchmark::RegisterBenchmark(
                   (name + "/rows:" + std::to_string(rows) + "/k:" + std::to_string(shape.k) +
                    "/n:" + std::to_string(shape.n))

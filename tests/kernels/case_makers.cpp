@@ -97,18 +97,25 @@ int64_t someRows(Random &random) {
 int64_t someWidth(Random &random) {
   return pick(random, {1, 7, 16, 31, 33, 48, 64, 65, 127, 576});
 }
-int64_t blockWidth(Random &random) {
-  return 32 * pick(random, {1, 3, 5, 7, 8, 9, 11, 18, 25, 48});
+/// A size of `dimension` that the map takes.
+int64_t mappedWidth(const KernelCase &test, const char *dimension, Random &random) {
+  const int64_t unit = test.map.at("dimensions").at(dimension).value("multiple_of", int64_t(1));
+  if (unit == 1)
+    return someWidth(random);
+  return unit * (unit < kSuperElements ? pick(random, {1, 3, 5, 7, 8, 9, 11, 18, 25, 48})
+                                       : pick(random, {1, 2, 3, 5, 8, 9, 11}));
 }
 
-bool blockStorage(const std::string &storage) {
-  return storage[0] == 'q';
+const ActivationCodes &codesOf(const std::string &storage) {
+  for (const ActivationCodes *codes : kActivationCodes)
+    if (codes->storage == storage)
+      return *codes;
+  throw std::runtime_error("no codes '" + storage + "'");
 }
 
 void makeEmbedding(KernelCase &test, Values values, Random &random) {
-  const std::string storage = storageOf(test, "weight");
   const int64_t rows = someRows(random), vocabulary = pick(random, {1, 16, 17, 45, 100});
-  const int64_t n = blockStorage(storage) ? blockWidth(random) : someWidth(random);
+  const int64_t n = mappedWidth(test, "n", random);
   test.integers = {{"dim:rows", rows}, {"dim:vocabulary", vocabulary}, {"dim:n", n}};
   addWeight(test, "weight", vocabulary, n, values, random);
   std::vector<int32_t> tokens;
@@ -119,9 +126,8 @@ void makeEmbedding(KernelCase &test, Values values, Random &random) {
 }
 
 void makeLinear(KernelCase &test, Values values, Random &random) {
-  const std::string storage = storageOf(test, "weight");
   const int64_t rows = someRows(random), n = pick(random, {1, 15, 16, 17, 40, 64, 83});
-  const int64_t k = blockStorage(storage) ? blockWidth(random) : someWidth(random);
+  const int64_t k = mappedWidth(test, "k", random);
   test.integers = {{"dim:rows", rows}, {"dim:n", n}, {"dim:k", k}};
   addWeight(test, "weight", n, k, values == Values::large ? Values::ordinary : values, random);
   if (random() % 2)
@@ -135,12 +141,8 @@ void makeLinear(KernelCase &test, Values values, Random &random) {
   }
   for (int64_t i = 0; i < k * 4 && values == Values::tiny; ++i)
     activation[static_cast<size_t>(i)] = std::byte{0}; // a row of zeros
-  Bytes codes(static_cast<size_t>(rows * activationCodesRowBytes(k)));
-  const uint64_t slots[] = {reinterpret_cast<uint64_t>(activation.data()),
-                            reinterpret_cast<uint64_t>(codes.data()), static_cast<uint64_t>(rows),
-                            static_cast<uint64_t>(k)};
-  writ_find_provider("quantize_activation_i8_b32")->bodies[0](slots, 0, rows);
-  test.inputs["operand:activation"] = std::move(codes);
+  test.inputs["operand:activation"] =
+      quantizeRows(storageOf(test, "activation"), rows, k, activation);
 }
 
 void makeRmsNorm(KernelCase &test, Values values, Random &random) {
@@ -154,10 +156,11 @@ void makeRmsNorm(KernelCase &test, Values values, Random &random) {
 }
 
 void makeQuantize(KernelCase &test, Values values, Random &random) {
-  const int64_t rows = someRows(random), k = blockWidth(random);
+  const int64_t rows = someRows(random), k = mappedWidth(test, "k", random);
+  const std::string storage = storageOf(test, "out");
   test.integers = {{"dim:rows", rows}, {"dim:k", k}};
   addFloats(test, "operand:input", rows * k, values, random);
-  addOutput(test, "operand:out", "i8_b32_sf32", rows * activationCodesRowBytes(k), k);
+  addOutput(test, "operand:out", storage, rows * codesOf(storage).rowBytes(k), k);
 }
 
 void makeRopeTable(KernelCase &test, Values, Random &random) {
@@ -354,6 +357,20 @@ void fillFloats(Bytes &bytes, int64_t count, Values values, Random &random) {
   }
 }
 
+Bytes quantizeRows(const std::string &storage, int64_t rows, int64_t k, const Bytes &floats) {
+  Bytes codes(static_cast<size_t>(rows * codesOf(storage).rowBytes(k)));
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(floats.data()),
+                            reinterpret_cast<uint64_t>(codes.data()), static_cast<uint64_t>(rows),
+                            static_cast<uint64_t>(k)};
+  for (const std::string &id : providerIds())
+    if (const nlohmann::json map = readMap(id); map.at("op") == "quantize_activation")
+      if (map.at("operands").at("out").at("storage") == storage) {
+        writ_find_provider(id.c_str())->bodies[0](slots, 0, rows);
+        return codes;
+      }
+  throw std::runtime_error("no provider makes '" + storage + "'");
+}
+
 Bytes randomWeight(const std::string &storage, int64_t n, int64_t k, Values values,
                    Random &random) {
   Bytes file;
@@ -366,17 +383,22 @@ Bytes randomWeight(const std::string &storage, int64_t n, int64_t k, Values valu
     fillFloats(wide, n * k, values, random);
     for (int64_t i = 0; i < n * k; ++i)
       file.insert(file.end(), wide.begin() + 4 * i + 2, wide.begin() + 4 * i + 4);
-  } else { // blocks: random codes, halves at the front
+  } else { // blocks: random codes and sub-scales
     file.resize(static_cast<size_t>(fileBytes(storage, n, k)));
     for (std::byte &byte : file)
       byte = static_cast<std::byte>(random());
-    const int64_t blocks = n * k / kBlockElements;
+    // the halves of a block: d, then m or dmin; q6_k has its d at the end
+    const bool minimum = storage.ends_with("_1") || storage == "q4_k" || storage == "q5_k";
+    const int64_t elements = storage.ends_with("_k") ? kSuperElements : kBlockElements;
+    const int64_t blocks = n * k / elements;
     const auto blockBytes = static_cast<int64_t>(file.size()) / blocks;
-    for (int64_t header = 0; header < (storage == "q4_1" ? 2 : 1); ++header) {
+    const int64_t first = storage == "q6_k" ? blockBytes - 2 : 0;
+    for (int64_t header = 0; header < (minimum ? 2 : 1); ++header) {
       Bytes halves;
       fillHalves(halves, blocks, values, random);
       for (int64_t block = 0; block < blocks; ++block)
-        std::memcpy(file.data() + block * blockBytes + 2 * header, halves.data() + 2 * block, 2);
+        std::memcpy(file.data() + block * blockBytes + first + 2 * header,
+                    halves.data() + 2 * block, 2);
     }
   }
   return file;

@@ -34,11 +34,12 @@ void canonicalNaN(Output &output, Bytes &bytes) {
     floats(0, bytes.size());
   else if (output.storage == "f16")
     canonical<uint16_t>(bytes, 0, bytes.size(), 0x7fff, 0x7c00, 0x7e00);
-  else if (output.storage == "i8_b32_sf32")
-    for (size_t row = 0, stride = static_cast<size_t>(activationCodesRowBytes(output.k));
-         row + stride <= bytes.size(); row += stride)
-      floats(row + static_cast<size_t>(output.k),
-             row + static_cast<size_t>(output.k + output.k / 8));
+  for (const ActivationCodes *codes : kActivationCodes)
+    if (output.storage == codes->storage)
+      for (size_t row = 0, stride = static_cast<size_t>(codes->rowBytes(output.k));
+           row + stride <= bytes.size(); row += stride)
+        floats(row + static_cast<size_t>(codes->scales(output.k)),
+               row + static_cast<size_t>(codes->sums(output.k)));
 }
 
 } // namespace

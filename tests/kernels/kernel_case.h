@@ -33,9 +33,9 @@ enum class Values {
 constexpr Values kAllValues[] = {Values::ordinary, Values::tiny, Values::large, Values::special};
 
 struct Output {
-  std::string storage; ///< f32, f16, i32, i8_b32_sf32
+  std::string storage; ///< f32, f16, i32 or activation codes
   Bytes bytes, start;  ///< start: what it holds before a body runs
-  int64_t k = 0;       ///< of i8_b32_sf32
+  int64_t k = 0;       ///< of activation codes
 };
 
 struct KernelCase {
@@ -68,6 +68,8 @@ const char *isaName(int isa);
 
 // For the makers.
 void fillFloats(Bytes &bytes, int64_t count, Values values, Random &random);
+/// Rows of floats as activation codes, by the scalar body of the provider that makes them.
+Bytes quantizeRows(const std::string &storage, int64_t rows, int64_t k, const Bytes &floats);
 Bytes randomWeight(const std::string &storage, int64_t n, int64_t k, Values values, Random &random);
 
 } // namespace writ::test

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,14 +26,28 @@ Bytes randomBytes(int64_t count, uint64_t seed) {
 struct Pair {
   const char *layout, *storage;
 };
-constexpr Pair kPairs[] = {{"panel16_k4", "q4_0"}, {"panel16_k4", "q4_1"}, {"panel16_k4", "q8_0"},
-                           {"panel16", "f32"},     {"panel16", "f16"},     {"panel16", "bf16"},
-                           {"plain", "f32"},       {"plain", "f64"},       {"plain", "q4_1"}};
+constexpr Pair kPairs[] = {{"panel16_k4", "q4_0"},
+                           {"panel16_k4", "q4_1"},
+                           {"panel16_k4", "q5_0"},
+                           {"panel16_k4", "q5_1"},
+                           {"panel16_k4", "q8_0"},
+                           {"panel16_k4_b256", "q4_k"},
+                           {"panel16_k4_b256", "q5_k"},
+                           {"panel16_k4_b256", "q6_k"},
+                           {"panel16", "f32"},
+                           {"panel16", "f16"},
+                           {"panel16", "bf16"},
+                           {"plain", "f32"},
+                           {"plain", "f64"},
+                           {"plain", "q4_1"},
+                           {"plain", "q6_k"}};
 
 TEST(PackWeights, RoundTrips) {
   for (const Pair &pair : kPairs)
     for (const int64_t n : {1, 15, 16, 17, 33, 64})
-      for (const int64_t k : {32, 96, 160, 576}) {
+      for (const int64_t k : {32, 96, 160, 256, 576, 768}) {
+        if (fileBytes(pair.storage, n, k) < 0)
+          continue; // k is no multiple of the storage's block
         const Bytes file = randomBytes(fileBytes(pair.storage, n, k), 1);
         Bytes packed = randomBytes(packedBytes(pair.layout, pair.storage, n, k), 2);
         Bytes back(file.size());
@@ -71,7 +86,43 @@ TEST(PackWeights, StoresSignedBytesWithABias) {
   EXPECT_EQ(packed[4], std::byte{0}); // a row beyond n
 }
 
+// The places of packed_layout.h against values that are set in the file's block by hand.
+TEST(PackWeights, PlacesHighBitsAndNibblesOfFiveBits) {
+  const int64_t n = 3, k = 32, row = 2;
+  Bytes file(static_cast<size_t>(fileBytes("q5_0", n, k)));
+  Bytes packed(static_cast<size_t>(packedBytes("panel16_k4", "q5_0", n, k)));
+  std::byte *block = file.data() + row * 22;
+  block[2 + 2] = std::byte{0x20}; // bit 21: element 21 = 4 * 5 + 1
+  block[6 + 5] = std::byte{0x70}; // element 21: 7 in the high nibble of byte 5
+  ASSERT_TRUE(packWeight("panel16_k4", "q5_0", n, k, file.data(), packed.data()));
+  const CodePlace place = blockPlace(kCodes5, 5);
+  const auto at = [&](int64_t vector) {
+    return std::to_integer<int>(packed[static_cast<size_t>(vector * 64 + row * 4 + 1)]);
+  };
+  EXPECT_EQ(at(place.low) >> place.lowShift & 15, 7);
+  EXPECT_EQ(at(place.high) >> place.highShift & 1, 1);
+  EXPECT_EQ(std::count_if(packed.begin(), packed.end(), [](auto b) { return b != std::byte{}; }),
+            2);
+}
+
+TEST(PackWeights, PlacesSubScalesOfSixBits) {
+  const int64_t n = 1, k = 256;
+  Bytes file(144), packed(static_cast<size_t>(packedBytes("panel16_k4_b256", "q4_k", n, k)));
+  // sub-scale 6 = 45 = 2 * 16 + 13, sub-minimum 6 = 27 = 1 * 16 + 11, sub-scale 2 = 5
+  file[4 + 10] = std::byte{0xBD}, file[4 + 2] = std::byte{0x85}, file[4 + 6] = std::byte{0x40};
+  ASSERT_TRUE(packWeight("panel16_k4_b256", "q4_k", n, k, file.data(), packed.data()));
+  const auto at = [&](int64_t offset) {
+    return std::to_integer<int>(packed[static_cast<size_t>(offset)]);
+  };
+  EXPECT_EQ(at(kPanelBytesQ4_K.subScales() + 3 * 32), 45);
+  EXPECT_EQ(at(kPanelBytesQ4_K.subMinimums() + 3 * 32), 27);
+  EXPECT_EQ(at(kPanelBytesQ4_K.subScales() + 1 * 32), 5);
+}
+
 TEST(PackWeights, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(packedBytes("panel16_k4", "q4_k", 16, 256), -1);
+  EXPECT_EQ(packedBytes("panel16_k4_b256", "q4_0", 16, 256), -1);
+  EXPECT_EQ(packedBytes("panel16_k4_b256", "q6_k", 16, 288), -1);
   EXPECT_EQ(packedBytes("panel16_k4", "f32", 16, 32), -1);
   EXPECT_EQ(packedBytes("panel16", "q4_0", 16, 32), -1);
   EXPECT_EQ(packedBytes("panel16", "f64", 16, 32), -1);
@@ -88,10 +139,13 @@ TEST(PackWeights, RefusesWhatItDoesNotKnow) {
 
 // DESIGN: packed bytes stay within 1.03 of the file's, for whole panels.
 TEST(PackWeights, StaysNearTheFilesSize) {
-  for (const char *storage : {"q4_0", "q4_1", "q8_0"})
-    for (const int64_t k : {576, 1536, 4096})
-      EXPECT_LE(static_cast<double>(packedBytes("panel16_k4", storage, 576, k)),
-                1.03 * static_cast<double>(fileBytes(storage, 576, k)));
+  for (const Pair &pair : kPairs)
+    for (const int64_t k : {512, 576, 1536, 4096})
+      if (pair.storage[0] == 'q' && fileBytes(pair.storage, 576, k) > 0) {
+        EXPECT_LE(static_cast<double>(packedBytes(pair.layout, pair.storage, 576, k)),
+                  1.03 * static_cast<double>(fileBytes(pair.storage, 576, k)))
+            << pair.storage;
+      }
 }
 
 } // namespace

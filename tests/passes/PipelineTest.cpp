@@ -163,7 +163,7 @@ TEST(Pipeline, E111_AStorageWithoutARuleIsReportedOnce) {
   TinyModel::Sizes sizes;
   sizes.width = 256;
   sizes.ffn = 256;
-  sizes.storage = [](int64_t) { return std::string("q6_k"); };
+  sizes.storage = [](int64_t) { return std::string("q3_k"); };
   Compilation compilation;
   const std::vector<Diagnostic> faults =
       faultsOf([&] { compilation.buildRequirements(tinyInstance(sizes), catalog(), portable()); });

@@ -2,13 +2,15 @@
 //
 // One struct for each storage type, over the panels of writ/packed_layout.h:
 //
+//   kUnit                       elements of one unit of the contract's segments
 //   stride(k)                   bytes from one panel to the next
 //   decodeRow(panel, r, k, out) row r of a panel: out[0 .. k)
 //   decodeColumns(panel, b, k, out)
 //                               elements 32b .. min(32b + 32, k) of all 16 rows: out[i] holds
 //                               element 32b + i, a lane for each row
 //
-// Quantized values decode as the contracts say: q4_0, q8_0 rn(d * code), q4_1 fma(d, code, m).
+// Quantized values decode as the contracts say: q4_0, q5_0, q8_0 rn(d * code), q4_1, q5_1
+// fma(d, code, m), q4_k, q5_k fma(rn(d * sc), code, -rn(dmin * mn)), q6_k rn(rn(d * sc) * code).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -40,6 +42,7 @@ struct Bf16Weights {
 /// panel16: a panel is [k][16] elements.
 template <typename Weights> struct ScalarPanels {
   using Element = typename Weights::Element;
+  static constexpr int64_t kUnit = kBlockElements;
   static int64_t stride(int64_t k) {
     return writ::panelStride(static_cast<int64_t>(sizeof(Element)), k);
   }
@@ -57,24 +60,71 @@ template <typename Weights> struct ScalarPanels {
   }
 };
 
+/// A quantized storage: the bits of a stored code, what is taken off it, whether there are
+/// minimums.
 struct Q40 {
   static constexpr writ::BlockPanelBytes kBytes = writ::kPanelBytesQ4_0;
-  static constexpr bool kNibbles = true, kMinimum = false;
+  static constexpr writ::CodeBits kCodes = writ::kCodes4;
   static constexpr int kBias = 8;
+  static constexpr bool kMinimum = false;
 };
 struct Q41 {
   static constexpr writ::BlockPanelBytes kBytes = writ::kPanelBytesQ4_1;
-  static constexpr bool kNibbles = true, kMinimum = true;
+  static constexpr writ::CodeBits kCodes = writ::kCodes4;
   static constexpr int kBias = 0;
+  static constexpr bool kMinimum = true;
+};
+struct Q50 {
+  static constexpr writ::BlockPanelBytes kBytes = writ::kPanelBytesQ5_0;
+  static constexpr writ::CodeBits kCodes = writ::kCodes5;
+  static constexpr int kBias = 16;
+  static constexpr bool kMinimum = false;
+};
+struct Q51 {
+  static constexpr writ::BlockPanelBytes kBytes = writ::kPanelBytesQ5_1;
+  static constexpr writ::CodeBits kCodes = writ::kCodes5;
+  static constexpr int kBias = 0;
+  static constexpr bool kMinimum = true;
 };
 struct Q80 {
   static constexpr writ::BlockPanelBytes kBytes = writ::kPanelBytesQ8_0;
-  static constexpr bool kNibbles = false, kMinimum = false;
+  static constexpr writ::CodeBits kCodes = writ::kCodes8;
   static constexpr int kBias = 128;
+  static constexpr bool kMinimum = false;
 };
+
+/// The code of row r whose element has rank `rank` in its group, as it is stored.
+template <typename Format>
+inline int storedCode(const uint8_t *vectors, const writ::CodePlace &place, int64_t rank,
+                      int64_t r) {
+  constexpr writ::CodeBits codes = Format::kCodes;
+  const auto bits = [&](int64_t vector, int64_t shift, int count) {
+    return vectors[vector * writ::kVectorBytes + 4 * r + rank] >> shift & ((1 << count) - 1);
+  };
+  int code = bits(place.low, place.lowShift, codes.lowBits);
+  if constexpr (codes.highBits != 0)
+    code |= bits(place.high, place.highShift, codes.highBits) << codes.lowBits;
+  return code;
+}
+
+/// The same of all rows in binary32, the bias taken off.
+template <typename Format>
+inline Lanes codeLanes(const uint8_t *vectors, const writ::CodePlace &place, int64_t rank) {
+  constexpr writ::CodeBits codes = Format::kCodes;
+  const auto bits = [&](int64_t vector, int64_t shift, int count) {
+    return loadField(vectors + vector * writ::kVectorBytes, static_cast<int>(8 * rank + shift),
+                     (1u << count) - 1);
+  };
+  Lanes code = bits(place.low, place.lowShift, codes.lowBits);
+  if constexpr (codes.highBits != 0)
+    code = fma(bits(place.high, place.highShift, codes.highBits),
+               broadcast(static_cast<float>(1 << codes.lowBits)), code);
+  return Format::kBias ? sub(code, broadcast(static_cast<float>(Format::kBias))) : code;
+}
 
 /// panel16_k4: codes [B][..][16][4], scales [B][16], then minimums [B][16] where there are any.
 template <typename Format> struct BlockPanels {
+  static constexpr int64_t kUnit = kBlockElements;
   static int64_t stride(int64_t k) { return writ::panelStride(Format::kBytes, k); }
   static const uint8_t *codes(const void *panel, int64_t block) {
     return at<uint8_t>(panel, block * Format::kBytes.codes);
@@ -87,17 +137,6 @@ template <typename Format> struct BlockPanels {
     return scales(panel, block, k) + blocks * kPanelRows;
   }
 
-  /// Code of element i (of 32) of row r, the bias taken off.
-  static int code(const uint8_t *codes, int64_t i, int64_t r) {
-    if constexpr (Format::kNibbles) {
-      const int64_t in = i & 15;
-      const int byte = codes[in / 4 * 64 + r * 4 + in % 4];
-      return (i < 16 ? byte & 15 : byte >> 4) - Format::kBias;
-    } else {
-      return codes[i / 4 * 64 + r * 4 + i % 4] - Format::kBias;
-    }
-  }
-
   static void decodeRow(const void *panel, int64_t r, int64_t k, float *out) {
     for (int64_t block = 0; block < k / kBlockElements; ++block) {
       const uint8_t *from = codes(panel, block);
@@ -106,7 +145,9 @@ template <typename Format> struct BlockPanels {
       if constexpr (Format::kMinimum)
         m = floatFromHalf(minimums(panel, block, k)[r]);
       for (int64_t i = 0; i < kBlockElements; ++i) {
-        const float q = static_cast<float>(code(from, i, r));
+        const int code =
+            storedCode<Format>(from, writ::blockPlace(Format::kCodes, i / 4), i % 4, r);
+        const float q = static_cast<float>(code - Format::kBias);
         out[block * kBlockElements + i] = Format::kMinimum ? __builtin_fmaf(d, q, m) : d * q;
       }
     }
@@ -118,21 +159,10 @@ template <typename Format> struct BlockPanels {
     Lanes m = zero();
     if constexpr (Format::kMinimum)
       m = loadHalf(minimums(panel, block, k));
-    const Lanes bias = broadcast(static_cast<float>(Format::kBias));
-    const auto decoded = [&](const uint8_t *group, int shift, uint32_t mask) {
-      const Lanes q = sub(loadField(group, shift, mask), bias);
-      return Format::kMinimum ? fma(d, q, m) : mul(d, q);
-    };
-    // a group of 64 bytes is a 32-bit word for each row: byte j holds elements 4g + j (and 16 more)
-    for (int g = 0; g < (Format::kNibbles ? 4 : 8); ++g)
-      for (int j = 0; j < 4; ++j) {
-        float *to = out + (4 * g + j) * kPanelRows;
-        if constexpr (Format::kNibbles) {
-          store(decoded(from + g * 64, 8 * j, 15), to);
-          store(decoded(from + g * 64, 8 * j + 4, 15), to + 16 * kPanelRows);
-        } else {
-          store(decoded(from + g * 64, 8 * j, 255), to);
-        }
+    for (int64_t group = 0; group < kBlockElements / 4; ++group)
+      for (int64_t rank = 0; rank < 4; ++rank) {
+        const Lanes q = codeLanes<Format>(from, writ::blockPlace(Format::kCodes, group), rank);
+        store(Format::kMinimum ? fma(d, q, m) : mul(d, q), out + (4 * group + rank) * kPanelRows);
       }
   }
 };

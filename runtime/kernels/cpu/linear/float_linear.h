@@ -36,7 +36,9 @@ void accumulateRows(const float *columns, const float *activation, int64_t k, in
 template <typename Panels, typename Args>
 void floatLinear(const Args &args, int64_t begin, int64_t end) {
   const int64_t k = args.k, n = args.n, blocks = ceilDiv(k, kBlockElements);
-  const int64_t perSegment = segmentBlocks(blocks);
+  // blocks of 32 in a segment of units
+  const int64_t perSegment =
+      segmentBlocks(ceilDiv(k, Panels::kUnit)) * (Panels::kUnit / kBlockElements);
   const auto *bias = static_cast<const float *>(args.bias);
   alignas(64) float columns[kBlockElements * kPanelRows];
   alignas(64) float sums[kSegments][kRowTile][kLanes];

@@ -2,89 +2,86 @@
 //
 // See linear/block_linear.h for the formula. Two 32-byte vectors of weight codes hold 4 elements of
 // each of 16 rows. vpmaddubsw adds two products in 16 bits and saturates:
-//   nibbles   2 * 15 * 127 = 3810 a step; the 8 steps of a block reach 30480, within 16 bits
+//   4 bits    2 * 15 * 127 = 3810 a step; the 8 steps of a block reach 30480, within 16 bits
+//   5 bits    2 * 31 * 127 = 7874; 4 steps reach 31496, then they are widened
 //   bytes     the stored w + 128 becomes |w|, and q takes the sign of w: 2 * 128 * 127 = 32512
 //             (q is in [-127, 127]), so each step is exact and is widened at once
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include <immintrin.h>
+#include "runtime/kernels/cpu/simd/codes_avx2.h"
 
 namespace {
 
-constexpr int64_t kTilePanels = 1, kTileRows = 2;
-constexpr int64_t kPrefetchBytes = 4096;
-
-inline __m256i broadcastCodes(const int8_t *codes) {
-  int32_t four;
-  __builtin_memcpy(&four, codes, sizeof(four));
-  return _mm256_set1_epi32(four);
-}
-inline __m256i loadCodes(const uint8_t *codes) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(codes));
-}
-inline __m256 widenHalves(const uint16_t *from) {
-  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from)));
-}
-
-/// dots[h][r] = w * q over the 32 elements of one block, for the rows 8h .. 8h + 7 of the panel.
+/// dots[h][r] = stored code * q over the 32 elements of one block, for the rows 8h .. 8h + 7 of the
+/// panel; bytes of 8 bits are centred.
 template <typename Format, int64_t R>
 inline void blockDots(const uint8_t *codes, const int8_t *const *q, __m256i (*dots)[R]) {
   const __m256i ones = _mm256_set1_epi16(1);
+  constexpr int64_t groups = kBlockElements / 4;
 #pragma GCC unroll 2
   for (int64_t h = 0; h < 2; ++h) {
+    __m256i *dot = dots[h];
 #pragma GCC unroll 4
     for (int64_t r = 0; r < R; ++r)
-      dots[h][r] = _mm256_setzero_si256();
-    if constexpr (Format::kNibbles) {
-      const __m256i mask = _mm256_set1_epi8(15);
-#pragma GCC unroll 4
-      for (int64_t g = 0; g < 4; ++g) {
-        const __m256i packed = loadCodes(codes + g * 64 + h * 32);
-        const __m256i low = _mm256_and_si256(packed, mask);
-        const __m256i high = _mm256_and_si256(_mm256_srli_epi16(packed, 4), mask);
+      dot[r] = _mm256_setzero_si256();
+    if constexpr (Format::kCodes.lowBits == 4) {
+      constexpr int64_t steps = least(kStepsIn16Bits<Format>, groups);
+      __m256i run[R]; // sums of `steps` products of two, in 16 bits
+      unrolled<groups>([&](auto step) __attribute__((always_inline)) {
+        constexpr int64_t g = step / 2 + step % 2 * 4; // the two groups of one vector
+        const __m256i w =
+            groupCodes<Format, writ::blockPlace(Format::kCodes, g)>(codes + h * 32, codes + h * 32);
 #pragma GCC unroll 4
         for (int64_t r = 0; r < R; ++r) {
-          const __m256i a = _mm256_maddubs_epi16(low, broadcastCodes(q[r] + 4 * g));
-          const __m256i b = _mm256_maddubs_epi16(high, broadcastCodes(q[r] + 16 + 4 * g));
-          dots[h][r] = _mm256_add_epi16(dots[h][r], _mm256_add_epi16(a, b));
+          const __m256i products = _mm256_maddubs_epi16(w, broadcastCodes(q[r] + 4 * g));
+          run[r] = step % steps == 0 ? products : _mm256_add_epi16(run[r], products);
+          if constexpr ((step + 1) % steps == 0 || step + 1 == groups)
+            dot[r] = _mm256_add_epi32(dot[r], _mm256_madd_epi16(run[r], ones));
         }
-      }
-#pragma GCC unroll 4
-      for (int64_t r = 0; r < R; ++r)
-        dots[h][r] = _mm256_madd_epi16(dots[h][r], ones);
+      });
     } else {
       const __m256i bias = _mm256_set1_epi8(-128);
 #pragma GCC unroll 8
-      for (int64_t g = 0; g < 8; ++g) {
+      for (int64_t g = 0; g < groups; ++g) {
         const __m256i w = _mm256_xor_si256(loadCodes(codes + g * 64 + h * 32), bias);
         const __m256i magnitude = _mm256_abs_epi8(w);
 #pragma GCC unroll 4
         for (int64_t r = 0; r < R; ++r) {
           const __m256i a = _mm256_sign_epi8(broadcastCodes(q[r] + 4 * g), w);
-          dots[h][r] = _mm256_add_epi32(
-              dots[h][r], _mm256_madd_epi16(_mm256_maddubs_epi16(magnitude, a), ones));
+          dot[r] =
+              _mm256_add_epi32(dot[r], _mm256_madd_epi16(_mm256_maddubs_epi16(magnitude, a), ones));
         }
       }
     }
   }
 }
 
-template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTile &tile) {
+template <typename Format> struct BlockForm {
+  using Sum = int32_t;
+  static constexpr writ::ActivationCodes kActivation = writ::kActivationB32;
+  static constexpr int64_t kPanels = 1, kRows = 2;
+  static int64_t stride(int64_t k) { return BlockPanels<Format>::stride(k); }
+  template <int64_t P, int64_t R> static void compute(const Tile &tile);
+};
+
+template <typename Format>
+template <int64_t P, int64_t R>
+void BlockForm<Format>::compute(const Tile &tile) {
   static_assert(P == 1);
   using Panels = BlockPanels<Format>;
-  // nibbles of q4_0 are stored as w + 8; the bytes of q8_0 are centred above
-  constexpr int kCorrection = Format::kNibbles ? Format::kBias : 0;
+  // the bytes of q8_0 are centred above
+  constexpr int kCorrection = Format::kCodes.lowBits == 4 ? Format::kBias : 0;
   const int8_t *activation[R];
   const float *scales[R];
   const int32_t *sums[R];
   __m256 acc[2][R];
 #pragma GCC unroll 4
   for (int64_t r = 0; r < R; ++r) {
-    activation[r] = tileCodes(tile, r);
-    scales[r] = tileScales(tile, r);
-    sums[r] = tileSums(tile, r);
+    activation[r] = tileCodes<BlockForm>(tile, r);
+    scales[r] = tileScales<BlockForm>(tile, r);
+    sums[r] = tileSums<BlockForm>(tile, r);
     acc[0][r] = acc[1][r] = _mm256_setzero_ps();
   }
   forSegments(

@@ -8,56 +8,41 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include <immintrin.h>
+#include "runtime/kernels/cpu/simd/codes_avx512.h"
 
 namespace {
-
-constexpr int64_t kTilePanels = 2, kTileRows = 6;
-
-/// How far ahead of the block in hand the codes are asked for, in bytes.
-constexpr int64_t kPrefetchBytes = 4096;
-
-inline __m512i broadcastCodes(const int8_t *codes) {
-  int32_t four;
-  __builtin_memcpy(&four, codes, sizeof(four));
-  return _mm512_set1_epi32(four);
-}
-
-inline __m512 widenHalves(const uint16_t *from) {
-  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from)));
-}
 
 /// dots[p][r] += the 32 elements of one block.
 template <typename Format, int64_t P, int64_t R>
 inline void addBlock(const uint8_t *const *codes, const int8_t *const *q, __m512i (*dots)[R]) {
-  const __m512i mask = _mm512_set1_epi8(15);
-  constexpr int64_t groups = Format::kNibbles ? 4 : 8;
+  unrolled<kBlockElements / 4>([&](auto step) __attribute__((always_inline)) {
+    // nibbles: the two groups of one vector after each other
+    constexpr int64_t g = Format::kCodes.lowBits == 4 ? step / 2 + step % 2 * 4 : step;
+    __m512i w[P];
 #pragma GCC unroll 8
-  for (int64_t g = 0; g < groups; ++g) {
-    __m512i low[P], high[P];
-#pragma GCC unroll 8
-    for (int64_t p = 0; p < P; ++p) {
-      const __m512i packed = _mm512_loadu_si512(codes[p] + g * 64);
-      low[p] = Format::kNibbles ? _mm512_and_si512(packed, mask) : packed;
-      high[p] = Format::kNibbles ? _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask) : packed;
-    }
+    for (int64_t p = 0; p < P; ++p)
+      w[p] = groupCodes<Format, writ::blockPlace(Format::kCodes, g)>(codes[p], codes[p]);
 #pragma GCC unroll 8
     for (int64_t r = 0; r < R; ++r) {
       const __m512i a = broadcastCodes(q[r] + 4 * g);
 #pragma GCC unroll 8
       for (int64_t p = 0; p < P; ++p)
-        dots[p][r] = _mm512_dpbusd_epi32(dots[p][r], low[p], a);
-      if constexpr (Format::kNibbles) {
-        const __m512i b = broadcastCodes(q[r] + 16 + 4 * g);
-#pragma GCC unroll 8
-        for (int64_t p = 0; p < P; ++p)
-          dots[p][r] = _mm512_dpbusd_epi32(dots[p][r], high[p], b);
-      }
+        dots[p][r] = _mm512_dpbusd_epi32(dots[p][r], w[p], a);
     }
-  }
+  });
 }
 
-template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTile &tile) {
+template <typename Format> struct BlockForm {
+  using Sum = int32_t;
+  static constexpr writ::ActivationCodes kActivation = writ::kActivationB32;
+  static constexpr int64_t kPanels = 2, kRows = 6;
+  static int64_t stride(int64_t k) { return BlockPanels<Format>::stride(k); }
+  template <int64_t P, int64_t R> static void compute(const Tile &tile);
+};
+
+template <typename Format>
+template <int64_t P, int64_t R>
+void BlockForm<Format>::compute(const Tile &tile) {
   using Panels = BlockPanels<Format>;
   const int8_t *activation[R];
   const float *scales[R];
@@ -66,9 +51,9 @@ template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTil
   __m512 acc[P][R];
 #pragma GCC unroll 8
   for (int64_t r = 0; r < R; ++r) {
-    activation[r] = tileCodes(tile, r);
-    scales[r] = tileScales(tile, r);
-    sums[r] = tileSums(tile, r);
+    activation[r] = tileCodes<BlockForm>(tile, r);
+    scales[r] = tileScales<BlockForm>(tile, r);
+    sums[r] = tileSums<BlockForm>(tile, r);
   }
 #pragma GCC unroll 8
   for (int64_t p = 0; p < P; ++p) {

@@ -7,12 +7,20 @@
 
 namespace {
 
-constexpr int64_t kTilePanels = 1, kTileRows = 1;
+template <typename Format> struct BlockForm {
+  using Sum = int32_t;
+  static constexpr writ::ActivationCodes kActivation = writ::kActivationB32;
+  static constexpr int64_t kPanels = 1, kRows = 1;
+  static int64_t stride(int64_t k) { return BlockPanels<Format>::stride(k); }
+  template <int64_t P, int64_t R> static void compute(const Tile &tile);
+};
 
-template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTile &tile) {
+template <typename Format>
+template <int64_t P, int64_t R>
+void BlockForm<Format>::compute(const Tile &tile) {
   static_assert(P == 1 && R == 1);
   using Panels = BlockPanels<Format>;
-  const int8_t *activation = tileCodes(tile, 0);
+  const int8_t *activation = tileCodes<BlockForm>(tile, 0);
   float acc[kLanes] = {};
   forSegments(
       tile.k / kBlockElements,
@@ -20,21 +28,15 @@ template <typename Format, int64_t P, int64_t R> void computeTile(const BlockTil
         const uint8_t *codes = Panels::codes(tile.panel, block);
         const int8_t *q = activation + block * kBlockElements;
         int32_t dots[kLanes];
-        const int32_t sum = tileSums(tile, 0)[block];
+        const int32_t sum = tileSums<BlockForm>(tile, 0)[block];
         for (int64_t r = 0; r < kLanes; ++r) {
           int32_t dot = -Format::kBias * sum;
-          for (int64_t g = 0; g < kBlockElements / 4; ++g)
-            for (int64_t j = 0; j < 4; ++j) {
-              // nibble group g holds the elements 4g.. of the low half, g + 4 those of the high one
-              const int64_t byte = (Format::kNibbles ? g & 3 : g) * 64 + r * 4 + j;
-              const int w = !Format::kNibbles ? codes[byte]
-                            : g < 4           ? codes[byte] & 15
-                                              : codes[byte] >> 4;
-              dot += w * q[4 * g + j];
-            }
+          for (int64_t i = 0; i < kBlockElements; ++i)
+            dot +=
+                q[i] * storedCode<Format>(codes, writ::blockPlace(Format::kCodes, i / 4), i % 4, r);
           dots[r] = dot;
         }
-        const float scale = tileScales(tile, 0)[block];
+        const float scale = tileScales<BlockForm>(tile, 0)[block];
         const uint16_t *d = Panels::scales(tile.panel, block, tile.k);
         for (int64_t r = 0; r < kLanes; ++r) {
           float t = floatFromHalf(d[r]) * static_cast<float>(dots[r]);

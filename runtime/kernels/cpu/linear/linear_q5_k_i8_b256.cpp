@@ -1,0 +1,7 @@
+// Linear over q5_k weights and 8-bit activation codes; see super_linear.h.
+#include "writ/kernels/linear_q5_k_i8_b256.h"
+#include "runtime/kernels/cpu/linear/super_linear.h"
+
+WRIT_BODY(linear_q5_k_i8_b256) {
+  superLinear<Q5K>(*static_cast<const linear_q5_k_i8_b256_args *>(arguments), begin, end);
+}
