@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import BUILD, SOURCE, TestCase, families, main, package, random_model  # noqa: E402
 
 PARITY = BUILD / "bin" / "stitched_parity"
-STORAGES = ("q4_0", "q4_1", "q8_0", "f16", "bf16", "f32")
+STORAGES = ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f16", "bf16", "f32")
 PROFILES = ("portable", "f32")
 
 

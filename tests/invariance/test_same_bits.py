@@ -24,7 +24,7 @@ OPTIMIZATION = os.environ.get("WRIT_BITS_OPTIMIZATION", "-O3")
 RUNNER = BUILD / "bin" / "score_digest"
 GOLDEN = SOURCE / "tests" / "data" / "golden"
 TOKENS = 640
-STORAGE = ("q4_0", "q4_1", "q8_0", "f16", "bf16", "f32")
+STORAGE = ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f16", "bf16", "f32")
 PROFILES = ("portable", "f32")
 
 
