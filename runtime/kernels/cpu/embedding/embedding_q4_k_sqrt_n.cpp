@@ -1,0 +1,9 @@
+// Embedding from q4_k panels, scaled by sqrt(n); see lookup.h.
+#include "writ/kernels/embedding_q4_k_sqrt_n.h"
+#include "runtime/kernels/cpu/embedding/lookup.h"
+#include "runtime/kernels/cpu/linear/decode_super.h"
+
+WRIT_BODY(embedding_q4_k_sqrt_n) {
+  lookUpScaled<SuperPanels<Q4K>>(*static_cast<const embedding_q4_k_sqrt_n_args *>(arguments), begin,
+                                 end);
+}
