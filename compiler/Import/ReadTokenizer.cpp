@@ -34,6 +34,17 @@ constexpr RoleText roleTexts[] = {
 #define ROLE_TEXT(key, text) {key, text},
 #include "compiler/Import/WellKnownTokens.def"
 };
+struct ControlText {
+  std::string_view key, older, text;
+};
+constexpr ControlText controlTexts[] = {
+#define CONTROL_TEXT(key, older, text) {key, older, text},
+#include "compiler/Import/WellKnownTokens.def"
+};
+constexpr std::string_view userDefinedTexts[] = {
+#define USER_DEFINED_TEXT(text) text,
+#include "compiler/Import/WellKnownTokens.def"
+};
 struct Exception {
   std::string_view text;
   TokenType type;
@@ -69,7 +80,7 @@ public:
     if (data.eos >= 0)
       addEnd(data.eos);
     checkKeys();
-    findEnds();
+    findKnownTexts();
     if (const MetadataValue *value = file.find("tokenizer.chat_template")) {
       if (!value->asString())
         refuse("E041", fmt::format("expected string, got {}", value->type), "chat_template", *value,
@@ -234,22 +245,31 @@ private:
       ends.push_back(id);
   }
 
-  void findEnds() {
+  void findKnownTexts() {
     std::unordered_map<std::string_view, int32_t> idOf;
     for (size_t i = 0; i < data.tokens.size(); ++i)
       idOf.emplace(data.tokens[i], static_cast<int32_t>(i));
-    auto endByText = [&](std::string_view text) {
+    auto setType = [&](std::string_view text, TokenType type) {
       auto found = idOf.find(text);
       if (found == idOf.end())
-        return;
-      addEnd(found->second);
-      data.types[static_cast<size_t>(found->second)] = static_cast<int32_t>(TokenType::control);
+        return int32_t(-1);
+      data.types[static_cast<size_t>(found->second)] = static_cast<int32_t>(type);
+      return found->second;
+    };
+    auto endByText = [&](std::string_view text) {
+      if (int32_t id = setType(text, TokenType::control); id >= 0)
+        addEnd(id);
     };
     for (std::string_view text : endTexts)
       endByText(text);
     for (const RoleText &role : roleTexts)
       if (!find(role.key))
         endByText(role.text);
+    for (const ControlText &control : controlTexts)
+      if (!find(control.key) && !find(control.older))
+        setType(control.text, TokenType::control);
+    for (std::string_view text : userDefinedTexts)
+      setType(text, TokenType::userDefined);
     for (const Exception &exception : exceptions) {
       auto found = idOf.find(exception.text);
       if (found == idOf.end() || found->second == data.eos ||

@@ -118,6 +118,18 @@ TEST(ReadTokenizer, TokensKnownByTextAreControlTokens) {
   EXPECT_EQ(tokenizer->piece(3, false), "");
 }
 
+TEST(ReadTokenizer, SomeTokensKnownByTextHaveTheTypeThatTheyAreUsedWith) {
+  auto types = [](const std::vector<MetadataEntry> &entries) {
+    return readTokenizer(Metadata(entries)).types;
+  };
+  const auto file = smallFile({"<fim_prefix>", "\u2581<MID>", "<|start|>"});
+  EXPECT_EQ(types(file), (Ids{1, 1, 1, 3, 3, 4}));
+  // Where the file says which token it is, the file's type holds.
+  EXPECT_EQ(types(with(file, integer("ggml.fim_pre_token_id", 0))), (Ids{1, 1, 1, 1, 3, 4}));
+  EXPECT_EQ(types(with(file, integer("ggml.middle_token_id", 0))), (Ids{1, 1, 1, 3, 1, 4}));
+  EXPECT_EQ(readTokenizer(Metadata(file)).endOfGeneration, (Ids{1}));
+}
+
 TEST(ReadTokenizer, E041_AKeyThatIsMissingOrOfTheWrongTypeIsNamed) {
   for (const char *key : {"ggml.model", "ggml.pre", "ggml.tokens", "ggml.merges"})
     EXPECT_EQ(refusal(without(smallFile(), key)),
