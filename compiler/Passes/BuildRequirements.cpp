@@ -137,7 +137,7 @@ std::string Builder::adapt(const InstanceOp &op, const std::string &operand,
                             source, phase));
   if (has->second == wanted)
     return source;
-  const std::string name = source + "." + wanted;
+  std::string name = source + "." + wanted;
   if (storageOfValue.contains(name))
     return name;
   InstanceOp codes;
