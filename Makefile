@@ -26,7 +26,7 @@ space := $(empty) $(empty)
 pipe := |
 labels = ^($(subst $(space),$(pipe),$(strip $(1))))$$
 
-.PHONY: help setup build build-clang model demo test test-unit test-numerical-contracts test-sanitize run-sanitizers \
+.PHONY: help setup build build-clang models demo test test-unit test-numerical-contracts test-sanitize run-sanitizers \
 	test-long fuzz bench evidence obligations format format-check tidy clean
 
 help: ## list the targets
@@ -47,10 +47,11 @@ demo: build ## compile MODEL and let it answer
 	@scripts/demo $(MODEL)
 
 # Tests that need a model say so when it is absent; they are reported as skipped, not as passed.
-model:
-	@scripts/fetch-model $(MODEL) >/dev/null || echo "warning: $(MODEL) is not there: tests that need it will be skipped"
+models:
+	@for model in $$(scripts/fetch-model --list | cut -f 1); do scripts/fetch-model $$model >/dev/null || \
+	  echo "warning: $$model is not there: tests that need it will be skipped"; done
 
-test: build build-clang model ## build with both compilers, run every test
+test: build build-clang models ## build with both compilers, run every test
 	@scripts/run-tests build -LE '^long$$' --and build-clang -L '$(call labels,$(BITS))' -LE '^long$$'
 
 test-unit: build ## the tests that need no model
@@ -60,7 +61,7 @@ test-numerical-contracts: build ## contracts, kernels and their bits alone
 	@scripts/run-tests build -L '$(call labels,$(BITS) evidence)' -LE '^long$$'; status=$$?; echo; \
 	  scripts/evidence/contract_table.py --junit build/junit.xml; exit $$status
 
-test-long: build build-clang model ## the full products of threads, chunks, instruction sets, compilers
+test-long: build build-clang models ## the full products of threads, chunks, instruction sets, compilers
 	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))' \
 	  --and build-clang -L '^long$$' -R '^invariance\.'
 
@@ -69,7 +70,7 @@ test-long: build build-clang model ## the full products of threads, chunks, inst
 no_aslr = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
 # The tests ask the optimised build's tool for packages, so that stands beside them.
-test-sanitize: build model ## ASan and UBSan over the suite, TSan over the threaded parts
+test-sanitize: build models ## ASan and UBSan over the suite, TSan over the threaded parts
 	@$(no_aslr) $(MAKE) --no-print-directory run-sanitizers
 
 run-sanitizers:
@@ -87,7 +88,7 @@ bench: build ## measure this machine; needs the oracle for a comparison (scripts
 	@scripts/bench $(MODEL)
 	@echo "single kernels: build/bin/kernel_bench --benchmark_filter=REGEX"
 
-evidence: build model ## make the evidence records anew from the live oracles
+evidence: build models ## make the evidence records anew from the live oracles
 	@scripts/setup-oracles $(MODEL)
 	@scripts/evidence/run $(MODEL)
 

@@ -122,12 +122,12 @@ def tiny_package():
     return package(random_model(), "--bringup")
 
 
-def real_model():
-    """The demo model's file; the test is skipped where it is not in the cache."""
+def real_model(name="smollm2"):
+    """The file of a model of scripts/models.json; the test is skipped where it is not in the cache."""
     models = json.loads((SOURCE / "scripts" / "models.json").read_text())
-    path = CACHE / "models" / models["smollm2"]["file"]
+    path = CACHE / "models" / models[name]["file"]
     if not path.exists():
-        raise unittest.SkipTest(f"{path} is not there: run scripts/fetch-model smollm2")
+        raise unittest.SkipTest(f"{path} is not there: run scripts/fetch-model {name}")
     return path
 
 
