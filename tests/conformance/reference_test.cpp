@@ -307,6 +307,46 @@ TEST(F8_QuantizeActivation, ExceptionalBlocks) {
     EXPECT_EQ(row.code(i), 0);
 }
 
+// One exceptional element is an exceptional block of 256; its neighbour has codes, and a sum for
+// each 16 of them.
+TEST(F8_QuantizeActivation, ExceptionalBlocksOf256) {
+  auto problem = makeProblem("quantize_activation_i8_b256_v0", {{"rows", 1}, {"k", 1024}}, {});
+  std::span<float> x = problem->floats("input");
+  x[255] = std::nanf("");
+  for (int64_t i = 256; i < 512; ++i)
+    x[i] = i == 300 ? std::nextafter(0x1p-120f, 0.0f) : 0;
+  for (int64_t i = 512; i < 768; ++i)
+    x[i] = i < 528 ? 2.0f : -1.0f; // 127 and rint(-63.5), which is -64
+  x[1023] = std::numeric_limits<float>::infinity();
+  problem->evaluate();
+  const reference::ActivationRow row("i8_b256_sf32", problem->buffers.at("out").base(), 1024);
+  for (const int64_t block : {0, 3})
+    EXPECT_TRUE(std::isnan(row.scale(block)));
+  EXPECT_TRUE(sameFloat(row.scale(1), 0.0f));
+  EXPECT_TRUE(sameFloat(row.scale(2), 2.0f / 127.0f));
+  for (int64_t i = 0; i < 1024; ++i)
+    EXPECT_EQ(row.code(i), i < 512 || i >= 768 ? 0 : i < 528 ? 127 : -64) << i;
+  for (int64_t run = 0; run < 64; ++run)
+    EXPECT_EQ(row.sum(run), run < 32 || run >= 48 ? 0 : run == 32 ? 16 * 127 : -16 * 64) << run;
+}
+
+// The order of the blocks is that of the contract: a K-quant's units are blocks of 256.
+TEST(C8_ReferenceSeesOrder, OfBlocksOf256) {
+  const Dimensions shape{{"rows", 2}, {"k", 4096}, {"n", 40}};
+  for (const std::string contract : {"linear_q4_k_i8_b256_v0", "linear_q6_k_f32_v0"})
+    EXPECT_TRUE(givesOtherBits(contract, shape, {}, [](Problem &p) {
+      p.vocabulary["words"]["reduction"]["sum_f32_fma_segments8_units256"]["segments"] = 4;
+    })) << contract;
+  EXPECT_TRUE(givesOtherBits("linear_q6_k_f32_v0", shape, {}, [](Problem &p) {
+    p.vocabulary["words"]["reduction"]["sum_f32_fma_segments8_units256"]["unit"] = 32;
+    p.vocabulary["words"]["reduction"]["sum_f32_fma_segments8_units256"]["segments"] = 16;
+  }));
+  auto wrong = makeProblem("linear_q4_k_i8_b256_v0", shape, {});
+  wrong->contract["reduction"] = "sum_f32_fma_segments8";
+  EXPECT_NE(errorOf(*wrong).find("blocks of 'q4_k' have 256 elements"), std::string::npos)
+      << errorOf(*wrong);
+}
+
 // F13 for binary16: every code point there and back; rounding at and beside every midpoint.
 TEST(F13_Binary16, EveryCodePoint) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
