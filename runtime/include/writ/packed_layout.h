@@ -5,23 +5,20 @@
 //
 //   plain            the file's bytes, row after row.
 //   panel16          f32, f16, bf16: panels of 16 output rows; a panel is [k][16] elements.
-//   panel16_k4       q4_0, q4_1, q5_0, q5_1, q8_0: panels of 16 output rows, K-major in groups
-//   of 4.
-//                    With B = k / 32 blocks, a panel is codes [B][vectors][16][4], then the scales
-//                    d [B][16] (binary16), then for q4_1 and q5_1 the minimums m [B][16]
+//   panel16_k4       q4_0, q4_1, q5_0, q5_1, q8_0: panels of 16 output rows, K-major in groups of
+//                    4. With B = k / 32 blocks, a panel is codes [B][vectors][16][4], then the
+//                    scales d [B][16] (binary16), then for q4_1 and q5_1 the minimums m [B][16]
 //                    (binary16).
 //   panel16_k4_b256  q4_k, q5_k, q6_k: panels of 16 output rows of B = k / 256 records. A record is
-//   codes
-//                    [vectors][16][4], sub-scales sc [pairs][16][2] (bytes; byte j of pair p is
-//                    that of sub-block 2p + j), for q4_k and q5_k sub-minimums mn likewise, the
+//                    codes [vectors][16][4], sub-scales sc [pairs][16][2] (bytes; byte j of pair p
+//                    is that of sub-block 2p + j), for q4_k and q5_k sub-minimums mn likewise, the
 //                    scales d [16] (binary16), for q4_k and q5_k the minimums dmin [16] (binary16).
 //                    Records are rounded up to 64 bytes.
 //
 // A code vector is 64 bytes: byte 4r + j belongs to row r and to the elements of rank j in their
-// groups of
-// 4. CodePlace says which vectors and which of their bits hold the codes of a group. Codes are
-// unsigned: those of q4_0 are stored as w + 8, of q5_0 as w + 16, of q6_k as w + 32, of q8_0 as w +
-// 128.
+// groups of 4. CodePlace says which vectors and which of their bits hold the codes of a group.
+// Codes are unsigned: those of q4_0 are stored as w + 8, of q5_0 as w + 16, of q6_k as w + 32, of
+// q8_0 as w + 128.
 //
 // A panel's stride is rounded up to 64 bytes. Rows beyond n are zero bytes (codes, scales,
 // minimums).
