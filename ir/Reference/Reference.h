@@ -28,7 +28,7 @@ class ReferenceError : public std::runtime_error {
 };
 
 /// A tensor of the caller, rows of the last dimension without gaps. Weights are in the storage of
-/// the model's file; rows of storage `i8_b32_sf32` are rounded up as the vocabulary says.
+/// the model's file; rows of activation codes are rounded up as the vocabulary says.
 struct Operand {
   std::string storage;
   std::vector<int64_t> shape;
