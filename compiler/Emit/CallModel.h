@@ -78,6 +78,7 @@ struct HostOp {
 
 struct CallModel {
   std::string name, circuit, profile, target, resolutionSha256;
+  std::string callSha256; ///< of the module's text
   bool production = true;
   std::map<std::string, std::string> inputs; ///< what → digest
   int64_t vocabulary = 0, contextLength = 0;

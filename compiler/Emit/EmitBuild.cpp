@@ -1,5 +1,7 @@
 #include "compiler/Emit/EmitCpp.h"
 
+#include "writ/package_format.h"
+
 namespace writ {
 
 std::string emitBuild(const CallModel &) {
@@ -27,6 +29,13 @@ add_library(model_static STATIC $<TARGET_OBJECTS:model_objects>)
 add_library(model_shared SHARED $<TARGET_OBJECTS:model_objects>)
 set_target_properties(model_static model_shared PROPERTIES OUTPUT_NAME model)
 target_link_libraries(model_shared PRIVATE "${WRIT_RUNTIME}")
+# The runtime loads the library only if this digest is its own: a part of a file is not run.
+set(name $<TARGET_FILE_NAME:model_shared>)
+add_custom_command(TARGET model_shared POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E chdir $<TARGET_FILE_DIR:model_shared>
+          ${CMAKE_COMMAND} -E sha256sum ${name} > $<TARGET_FILE:model_shared>)" +
+         std::string(kDigestSuffix) + R"(
+  VERBATIM)
 )";
 }
 

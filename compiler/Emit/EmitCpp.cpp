@@ -85,6 +85,7 @@ private:
   std::string entries() const;
   std::string entryBody(const std::vector<SectionRun> &runs) const;
   std::string descriptor() const;
+  std::string input(const char *what) const;
   std::string argument(const SectionKind &kind, size_t call, size_t index) const;
   const HostOp *hostOp(const char *family) const;
 
@@ -281,6 +282,12 @@ const HostOp *Writer::hostOp(const char *family) const {
   return found;
 }
 
+/// The digest of an input, empty where the module names none.
+std::string Writer::input(const char *what) const {
+  auto found = model.inputs.find(what);
+  return found == model.inputs.end() ? "" : found->second;
+}
+
 std::string Writer::descriptor() const {
   std::string text;
   if (!model.kvGroups.empty()) {
@@ -310,6 +317,10 @@ std::string Writer::descriptor() const {
   field("circuit", literal(model.circuit));
   field("profile", literal(model.profile));
   field("resolution_sha256", literal(model.resolutionSha256));
+  field("call_sha256", literal(model.callSha256));
+  field("model_sha256", literal(input("model")));
+  field("circuit_sha256", literal(input("circuit")));
+  field("profile_sha256", literal(input("profile")));
   field("vocabulary", "model::kVocabulary");
   field("context_length", "model::kContextLength");
   field("row_arena_bytes", "model::kRowArenaBytes");

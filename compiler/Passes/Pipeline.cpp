@@ -4,6 +4,7 @@
 #include "compiler/Emit/ReadCall.h"
 #include "compiler/Passes/BuildRequirements.h"
 #include "compiler/Passes/Passes.h"
+#include "compiler/Support/Digest.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -157,7 +158,9 @@ std::string Compilation::resolutionDigest() const {
 CallModel Compilation::callModel() const {
   if (!state->module)
     throw Error({}, "E204", "no module: only CallIR can be emitted");
-  return readCall(*state->module);
+  CallModel model = readCall(*state->module);
+  model.callSha256 = sha256(text());
+  return model;
 }
 
 } // namespace writ

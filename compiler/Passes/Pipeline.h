@@ -75,7 +75,8 @@ public:
   const std::vector<ResolvedRequirement> &resolutions() const;
   /// Of the resolution table; empty before resolve().
   std::string resolutionDigest() const;
-  /// The CallIR as plain data. E204 where the module is of another stage.
+  /// The CallIR as plain data, with the digest of text(). E204 where the module is of another
+  /// stage.
   CallModel callModel() const;
 
 private:

@@ -171,9 +171,9 @@ class BadRun(TestCase):
     def test_APackageOfAnotherVersionIsRefusedWithTheDifference(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)
-        replace(copy / "writ.lock.json", '"package_version": 1', '"package_version": 9')
+        replace(copy / "writ.lock.json", '"package_version": 2', '"package_version": 9')
         _, err = self.writ("run", copy, "--prompt", "ab", code=1)
-        self.assertIn("package_version is 9, this library reads 1", err)
+        self.assertIn("package_version is 9, this library reads 2", err)
 
     def test_AMovedPackageWorks(self):
         copy = self.folder() / "moved é folder"

@@ -1,4 +1,5 @@
 //===- EmitTest.cpp - what the emitter promises ---------------------------===//
+#include "compiler/Support/Digest.h"
 #include "compiler/Support/FileIO.h"
 #include "tests/emit/Example.h"
 
@@ -63,6 +64,20 @@ TEST(Emit, C9_EmissionNeedsCallIrAlone) {
   Compilation read;
   read.parse(compiled.text(), "call.mlir");
   EXPECT_EQ(textOf(emitCpp(compiled.callModel())), textOf(emitCpp(read.callModel())));
+}
+
+TEST(Emit, C10_TheCodeCarriesTheDigestOfTheTextThatItWasEmittedFrom) {
+  Compilation compiled = compileTiny(catalog(), "portable");
+  const CallModel model = compiled.callModel();
+  EXPECT_EQ(model.callSha256, sha256(compiled.text()));
+  EXPECT_NE(textOf(emitCpp(model)).find(".call_sha256 = \"" + model.callSha256 + "\""),
+            std::string::npos);
+  // Another constant in a call is resolved alike, and is other code.
+  TinyModel::Sizes sizes;
+  sizes.epsilon = 1e-2f;
+  const CallModel other = compileTiny(catalog(), "portable", TinyModel(sizes)).callModel();
+  EXPECT_EQ(other.resolutionSha256, model.resolutionSha256);
+  EXPECT_NE(other.callSha256, model.callSha256);
 }
 
 TEST(Emit, NoPathOfTheMachineIsEmitted) {

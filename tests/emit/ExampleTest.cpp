@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tests/emit/Example.h"
 
+#include "compiler/Support/Digest.h"
 #include "writ/model_abi.h"
 
 #include <cstring>
@@ -126,6 +127,10 @@ TEST_F(EmittedExample, DescriptorSaysWhatCallIrSays) {
   EXPECT_EQ(desc.circuit, model.circuit);
   EXPECT_EQ(desc.profile, model.profile);
   EXPECT_EQ(desc.resolution_sha256, compilation.resolutionDigest());
+  EXPECT_EQ(desc.call_sha256, sha256(compilation.text()));
+  EXPECT_STREQ(desc.model_sha256, "") << "the example has no model file";
+  EXPECT_EQ(desc.circuit_sha256, model.inputs.at("circuit"));
+  EXPECT_EQ(desc.profile_sha256, model.inputs.at("profile"));
   EXPECT_EQ(desc.vocabulary, model.vocabulary);
   EXPECT_EQ(desc.context_length, 128);
   EXPECT_EQ(desc.row_arena_bytes, model.rowArenaBytes);

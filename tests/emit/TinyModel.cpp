@@ -26,7 +26,7 @@ TinyModel::TinyModel(const Sizes &sizes) {
   number("llama.attention.head_count_kv", sizes.kvHeads);
   number("llama.feed_forward_length", sizes.ffn);
   number("llama.context_length", 128);
-  entries.push_back({"llama.attention.layer_norm_rms_epsilon", {double(1e-5f), "f32", 0}});
+  entries.push_back({"llama.attention.layer_norm_rms_epsilon", {double(sizes.epsilon), "f32", 0}});
 
   const int64_t kv = sizes.kvHeads * (sizes.width / sizes.heads);
   tensor("token_embd.weight", "q8_0", {sizes.vocabulary, sizes.width});

@@ -14,6 +14,7 @@ class TinyModel : public ModelFile {
 public:
   struct Sizes {
     int64_t layers = 2, width = 64, heads = 2, kvHeads = 1, ffn = 96, vocabulary = 320;
+    float epsilon = 1e-5f; ///< of the norms
     /// Storage of the linear weights, by layer.
     std::string (*storage)(int64_t layer) = [](int64_t) { return std::string("q4_1"); };
   };

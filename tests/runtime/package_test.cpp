@@ -1,6 +1,7 @@
 //===- package_test.cpp - a package opens only where all its parts agree ----===//
 
 #include "toy_package.h"
+#include "writ/package_format.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -35,6 +36,14 @@ protected:
     return info.weights_hashed != 0;
   }
   std::string file(const std::string &name) const { return folder.path("p/" + name); }
+  /// As the package's build leaves it.
+  void writeLibrary(const std::string &bytes) {
+    fs::create_directories(file("lib"));
+    fs::remove(file(kLibrary)); // an earlier one may be mapped
+    toy::writeFile(file(kLibrary), bytes);
+    toy::writeFile(file(kLibrary + writ::kDigestSuffix), toy::sha256(bytes) + "  libmodel.so\n");
+  }
+  inline static const std::string kLibrary = writ::kLibraryFile;
   void alterWeights(size_t at) {
     std::string bytes = toy::readFile(file("weights.safetensors"));
     bytes[at] ^= 1;
@@ -48,26 +57,28 @@ protected:
 };
 
 TEST_F(PackageTest, C10_APackageOfAnotherVersionIsRefusedWithTheDifference) {
-  toy::changeLock(folder.path("p"), [](Json &lock) { lock["package_version"] = 2; });
-  refused(WRIT_VERSION_MISMATCH, "package_version is 2, this library reads 1");
+  toy::changeLock(folder.path("p"), [](Json &lock) { lock["package_version"] = 3; });
+  refused(WRIT_VERSION_MISMATCH, "package_version is 3, this library reads 2");
   toy::changeLock(folder.path("p"), [](Json &lock) { lock["schema"] = "writ.lock.v9"; });
   refused(WRIT_VERSION_MISMATCH, "schema is 'writ.lock.v9', this library reads 'writ.lock.v1'");
 }
 
 TEST_F(PackageTest, N18_EachMissingFieldIsNamed) {
   for (const char *pointer :
-       {"/schema",       "/package_version", "/production",        "/model",
-        "/model/name",   "/model/sha256",    "/circuit/id",        "/circuit/sha256",
-        "/profile/id",   "/profile/sha256",  "/resolution_sha256", "/weights",
-        "/weights/file", "/weights/sha256",  "/weights/bytes",     "/weights/data_offset",
-        "/tokenizer",    "/tokenizer/file",  "/tokenizer/sha256",  "/chat/file",
-        "/chat/sha256"}) {
+       {"/schema",       "/package_version", "/production",         "/model",
+        "/model/name",   "/model/sha256",    "/circuit/id",         "/circuit/sha256",
+        "/profile/id",   "/profile/sha256",  "/resolution_sha256",  "/weights",
+        "/weights/file", "/weights/sha256",  "/weights/bytes",      "/weights/data_offset",
+        "/tokenizer",    "/tokenizer/file",  "/tokenizer/sha256",   "/chat/file",
+        "/chat/sha256",  "/files",           "/files/ir~1call.mlir"}) {
     toy::writePackage(folder.path("p"), [&](Json &lock) {
       const Json::json_pointer at(pointer);
       lock.at(at.parent_pointer()).erase(at.back());
     });
     std::string name = std::string(pointer).substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
+    if (const size_t slash = name.find("~1"); slash != std::string::npos)
+      name.replace(slash, 2, "/");
     refused(WRIT_BAD_PACKAGE, "writ.lock.json: field '" + name + "' is missing");
   }
 }
@@ -91,6 +102,40 @@ TEST_F(PackageTest, N18_EachFieldOfAWrongKindIsNamed) {
   with("/weights/file", "../weights.safetensors", "expected the name of a file beside the lock");
   with("/tokenizer/file", "/etc/passwd", "expected the name of a file beside the lock");
   with("/model", "toy", "'model' is not an object");
+  with("/files/ir~1call.mlir", "abc", "field 'files.ir/call.mlir' is \"abc\"");
+  // A message holds no document.
+  with("/schema", Json::array({1, Json::array({2})}), "field 'schema' is an array of 2, expected");
+  with("/schema", Json::object({{"a", 1}}), "field 'schema' is an object of 1, expected");
+  with("/production", std::string(5000, 'x'), "xxx..., expected true or false");
+}
+
+TEST_F(PackageTest, N18_ALockThatSaysMoreThanIsReadIsRefused) {
+  for (const char *pointer : {"/extra", "/model/extra", "/circuit/extra", "/profile/extra",
+                              "/weights/extra", "/tokenizer/extra", "/chat/extra"}) {
+    toy::writePackage(folder.path("p"), [&](Json &lock) { lock[Json::json_pointer(pointer)] = 1; });
+    std::string name = std::string(pointer).substr(1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    refused(WRIT_BAD_PACKAGE, "field \"" + name + "\" is unknown in package_version 2");
+  }
+  toy::writePackage(folder.path("p"));
+  const std::string lock = toy::readFile(file("writ.lock.json"));
+  toy::writeFile(file("writ.lock.json"), "{\"production\": false, " + lock.substr(1));
+  refused(WRIT_BAD_PACKAGE, "writ.lock.json: key \"production\" occurs twice in an object");
+}
+
+TEST_F(PackageTest, N18_DeepNestingIsRefusedAndNoCrash) {
+  const auto nested = [](size_t levels) {
+    return "{\"schema\": " + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  toy::writeFile(file("writ.lock.json"), nested(1'000'000));
+  refused(WRIT_BAD_PACKAGE, "writ.lock.json: nested deeper than 128 levels");
+  toy::writeFile(file("writ.lock.json"), nested(127)); // 128 with the object
+  refused(WRIT_BAD_PACKAGE, "field 'schema' is an array of 1, expected a string");
+  const std::string chat = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  toy::writePackage(folder.path("p"),
+                    [&](Json &lock) { lock["chat"]["sha256"] = toy::sha256(chat); });
+  toy::writeFile(file("chat.json"), chat);
+  refused(WRIT_BAD_PACKAGE, "chat.json: nested deeper than 128 levels");
 }
 
 TEST_F(PackageTest, N18_ALockThatIsNotJsonIsRefused) {
@@ -179,8 +224,7 @@ TEST_F(PackageTest, C10_APackageMayBeMoved) {
   ASSERT_EQ(open(), WRIT_OK) << error.text;
   ASSERT_EQ(writ_package_close(package, nullptr), WRIT_OK);
   package = nullptr;
-  fs::create_directories(file("lib"));
-  fs::copy_file(TOY_MODEL_LIBRARY, file("lib/libmodel.so"));
+  writeLibrary(toy::readFile(TOY_MODEL_LIBRARY));
   fs::rename(folder.path("p"), folder.path("elsewhere"));
   ASSERT_EQ(writ_package_open(folder.path("elsewhere").c_str(), nullptr, &package, &error), WRIT_OK)
       << error.text;
@@ -191,11 +235,10 @@ TEST_F(PackageTest, N18_TheLibraryIsLoadedAndRuns) {
   writ_package_close(package, nullptr);
   EXPECT_EQ(writ_package_open(folder.path("p").c_str(), nullptr, &package, &error), WRIT_IO_ERROR);
   EXPECT_NE(std::string(error.text).find("lib/libmodel.so"), std::string::npos) << error.text;
-  fs::create_directories(file("lib"));
-  toy::writeFile(file("lib/libmodel.so"), "no library");
+  writeLibrary("no library");
   EXPECT_EQ(writ_package_open(folder.path("p").c_str(), nullptr, &package, &error), WRIT_IO_ERROR);
-  fs::remove(file("lib/libmodel.so"));
-  fs::copy_file(TOY_MODEL_LIBRARY, file("lib/libmodel.so"));
+  EXPECT_NE(std::string(error.text).find("cannot load"), std::string::npos) << error.text;
+  writeLibrary(toy::readFile(TOY_MODEL_LIBRARY));
   ASSERT_EQ(writ_package_open(folder.path("p").c_str(), nullptr, &package, &error), WRIT_OK)
       << error.text;
   writ_session *session = nullptr;
@@ -213,6 +256,33 @@ TEST_F(PackageTest, N18_TheLibraryIsLoadedAndRuns) {
   EXPECT_EQ(writ_session_destroy(session, &error), WRIT_OK);
 }
 
+TEST_F(PackageTest, C10_ALibraryThatIsNotTheOneThatWasBuiltIsNotLoaded) {
+  const auto refusedLibrary = [&](writ_status expected, const std::string &text) {
+    EXPECT_EQ(writ_package_open(folder.path("p").c_str(), nullptr, &package, &error), expected);
+    EXPECT_EQ(package, nullptr);
+    EXPECT_NE(std::string(error.text).find(text), std::string::npos) << error.text;
+  };
+  const std::string library = toy::readFile(TOY_MODEL_LIBRARY);
+  const std::string digestFile = file(kLibrary + writ::kDigestSuffix);
+  writeLibrary(library);
+  const std::string digest = toy::readFile(digestFile);
+  // Half of a library: mapping it and running into its end would end the process.
+  toy::writeFile(file(kLibrary), library.substr(0, library.size() / 2));
+  refusedLibrary(WRIT_DIGEST_MISMATCH,
+                 "lib/libmodel.so (" + std::to_string(library.size() / 2) + " bytes) has SHA-256 ");
+  refusedLibrary(WRIT_DIGEST_MISMATCH, "but lib/libmodel.so.sha256 names " + digest.substr(0, 64));
+  toy::writeFile(file(kLibrary), library);
+  for (const char *nonsense : {"", "abc", "  libmodel.so"}) {
+    toy::writeFile(digestFile, nonsense);
+    refusedLibrary(WRIT_BAD_PACKAGE, "lib/libmodel.so.sha256 does not begin with a SHA-256");
+  }
+  fs::remove(digestFile);
+  refusedLibrary(WRIT_IO_ERROR, "lib/libmodel.so.sha256");
+  toy::writeFile(digestFile, digest);
+  EXPECT_EQ(writ_package_open(folder.path("p").c_str(), nullptr, &package, &error), WRIT_OK)
+      << error.text;
+}
+
 TEST_F(PackageTest, C10_CodeThatDoesNotBelongToTheLockIsRefused) {
   const auto refusedModel = [&](const std::function<void(writ_model_desc &)> &change,
                                 writ_status expected, const std::string &text) {
@@ -225,9 +295,23 @@ TEST_F(PackageTest, C10_CodeThatDoesNotBelongToTheLockIsRefused) {
   };
   const std::string other(64, 'b');
   refusedModel([](auto &model) { model.abi = 7; }, WRIT_VERSION_MISMATCH,
-               "ABI 7, this library runs 1");
+               "ABI 7, this library runs 2");
   refusedModel([&](auto &model) { model.resolution_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,
                "resolution_sha256 " + other);
+  refusedModel([&](auto &model) { model.call_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,
+               "call_sha256 " + other + ", but writ.lock.json names " + toy::kCalls);
+  refusedModel([&](auto &model) { model.model_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,
+               "model_sha256 " + other + ", but writ.lock.json names " + toy::kModelFile);
+  refusedModel([&](auto &model) { model.circuit_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,
+               "circuit_sha256 " + other + ", but writ.lock.json names " + toy::kCircuit);
+  refusedModel([&](auto &model) { model.profile_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,
+               "profile_sha256 " + other + ", but writ.lock.json names " + toy::kProfile);
+  refusedModel([](auto &model) { model.name = "other"; }, WRIT_BAD_PACKAGE,
+               "name other, but writ.lock.json names toy; they are not of one package");
+  refusedModel([](auto &model) { model.circuit = "other"; }, WRIT_BAD_PACKAGE,
+               "circuit other, but writ.lock.json names toy_circuit");
+  refusedModel([](auto &model) { model.profile = "f32"; }, WRIT_BAD_PACKAGE,
+               "profile f32, but writ.lock.json names portable");
   refusedModel([](auto &model) { model.production = 0; }, WRIT_BAD_PACKAGE, "production 0");
   refusedModel([](auto &model) { model.weights_bytes += 64; }, WRIT_BAD_PACKAGE,
                "weights_bytes 576");
@@ -240,7 +324,16 @@ TEST_F(PackageTest, C10_CodeThatDoesNotBelongToTheLockIsRefused) {
   refusedModel([](auto &model) { model.logits_offset += 4; }, WRIT_BAD_PACKAGE,
                "output_arena_bytes");
   refusedModel([](auto &model) { model.decode = nullptr; }, WRIT_BAD_PACKAGE, "an entry is null");
-  refusedModel([](auto &model) { model.name = nullptr; }, WRIT_BAD_PACKAGE, "null");
+  refusedModel([](auto &model) { model.name = nullptr; }, WRIT_BAD_PACKAGE, "name is null");
+  refusedModel([](auto &model) { model.call_sha256 = nullptr; }, WRIT_BAD_PACKAGE,
+               "call_sha256 is null");
+  refusedModel([](auto &model) { model.call_count = 3; }, WRIT_BAD_PACKAGE, "calls is null");
+  const writ_call_info nameless{"op", "family", nullptr, "provider"};
+  refusedModel([&](auto &model) { model.call_count = 1, model.calls = &nameless; },
+               WRIT_BAD_PACKAGE, "calls is 0, expected an op");
+  const writ_provider bodiless{"id", "", {nullptr, nullptr, nullptr}};
+  refusedModel([&](auto &model) { model.sample = &bodiless; }, WRIT_BAD_PACKAGE,
+               "a provider is incomplete");
   refusedModel([](auto &model) { model.kv_groups = nullptr; }, WRIT_BAD_PACKAGE, "kv_groups");
 }
 

@@ -23,7 +23,8 @@ inline constexpr int64_t kHeads = 2;
 inline constexpr int64_t kHeadWords = 4;
 inline constexpr int64_t kLayers[2] = {2, 1}; ///< of the two KV groups
 inline constexpr int64_t kWeightWords = 64;   ///< uint64
-inline const std::string kResolution(64, 'a');
+inline const std::string kResolution(64, 'a'), kCalls(64, 'd');
+inline const std::string kModelFile(64, '1'), kCircuit(64, '2'), kProfile(64, '3');
 
 /// Weights that the package's file holds.
 std::vector<uint64_t> weights();

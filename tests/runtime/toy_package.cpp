@@ -1,6 +1,7 @@
 #include "toy_package.h"
 
 #include "writ/chat.h"
+#include "writ/package_format.h"
 #include "writ/tokenizer.h"
 
 #include <cstdlib>
@@ -119,33 +120,33 @@ void writePackage(const std::string &folder, const std::function<void(Json &lock
   const std::string weights = weightsFile(&offset);
   const std::string tokenizer = writ::writeTokenizerData(tokenizerData());
   const std::string chat = writ::toJson(chatTemplate()).dump();
-  writeFile(folder + "/weights.safetensors", weights);
-  writeFile(folder + "/tokenizer.json", tokenizer);
-  writeFile(folder + "/chat.json", chat);
-  Json lock{{"schema", "writ.lock.v1"},
-            {"package_version", 1},
+  writeFile(folder + "/" + writ::kWeightsFile, weights);
+  writeFile(folder + "/" + writ::kTokenizerFile, tokenizer);
+  writeFile(folder + "/" + writ::kChatFile, chat);
+  Json lock{{"schema", writ::kLockSchema},
+            {"package_version", writ::kPackageVersion},
             {"production", true},
-            {"model", {{"name", "toy"}, {"sha256", std::string(64, '1')}}},
-            {"circuit", {{"id", "toy_circuit"}, {"sha256", std::string(64, '2')}}},
-            {"profile", {{"id", "portable"}, {"sha256", std::string(64, '3')}}},
+            {"model", {{"name", "toy"}, {"sha256", kModelFile}}},
+            {"circuit", {{"id", "toy_circuit"}, {"sha256", kCircuit}}},
+            {"profile", {{"id", "portable"}, {"sha256", kProfile}}},
             {"resolution_sha256", kResolution},
             {"weights",
-             {{"file", "weights.safetensors"},
+             {{"file", writ::kWeightsFile},
               {"sha256", sha256(weights)},
               {"bytes", int64_t(weights.size()) - offset},
               {"data_offset", offset}}},
-            {"tokenizer", {{"file", "tokenizer.json"}, {"sha256", sha256(tokenizer)}}},
-            {"chat", {{"file", "chat.json"}, {"sha256", sha256(chat)}}},
-            {"what a later compiler adds", {1, 2, 3}}};
+            {"tokenizer", {{"file", writ::kTokenizerFile}, {"sha256", sha256(tokenizer)}}},
+            {"chat", {{"file", writ::kChatFile}, {"sha256", sha256(chat)}}},
+            {"files", {{writ::kCallFile, kCalls}}}};
   if (change)
     change(lock);
-  writeFile(folder + "/writ.lock.json", lock.dump(2));
+  writeFile(folder + "/" + writ::kLockFile, lock.dump(2));
 }
 
 void changeLock(const std::string &folder, const std::function<void(Json &lock)> &change) {
-  Json lock = Json::parse(readFile(folder + "/writ.lock.json"));
+  Json lock = Json::parse(readFile(folder + "/" + writ::kLockFile));
   change(lock);
-  writeFile(folder + "/writ.lock.json", lock.dump(2));
+  writeFile(folder + "/" + writ::kLockFile, lock.dump(2));
 }
 
 Opened::Opened(const writ_model_desc *model, const writ_session_options &options) {

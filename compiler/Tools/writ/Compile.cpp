@@ -5,6 +5,7 @@
 #include "compiler/Tools/writ/HostBuild.h"
 #include "compiler/Tools/writ/Session.h"
 #include "compiler/Tools/writ/WritePackage.h"
+#include "writ/package_format.h"
 
 #include <cerrno>
 #include <chrono>
@@ -87,7 +88,7 @@ private:
   bool isReplaceable() const {
     std::error_code error;
     return fs::is_directory(output, error) &&
-           (fs::is_empty(output, error) || fs::exists(output / "writ.lock.json", error));
+           (fs::is_empty(output, error) || fs::exists(output / kLockFile, error));
   }
   fs::path output;
   std::string folder; ///< empty once it was renamed

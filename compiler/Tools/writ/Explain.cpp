@@ -1,8 +1,9 @@
 //===- Explain.cpp - `writ explain` ---------------------------------------===//
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Support/EditDistance.h"
-#include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Commands.h"
+#include "compiler/Tools/writ/LockedFile.h"
+#include "writ/package_format.h"
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -41,10 +42,10 @@ void printWhole(const nlohmann::json &op, const nlohmann::json &decision) {
 } // namespace
 
 int runExplain(const ExplainCommand &command) {
-  const std::string path = command.package + "/report.json";
+  const std::string path = command.package + "/" + kReportFile;
   nlohmann::json report;
   try {
-    report = nlohmann::json::parse(readFile(path));
+    report = nlohmann::json::parse(readLockedFile(command.package, kReportFile));
     std::vector<std::string> names;
     bool found = false;
     for (const auto &op : report.at("ops")) {

@@ -8,6 +8,7 @@
 #include "compiler/Tools/writ/HostBuild.h"
 #include "compiler/Tools/writ/Install.h"
 #include "compiler/Tools/writ/Session.h"
+#include "writ/package_format.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -69,7 +70,7 @@ std::string cachedPackage(const std::string &model, const CompileOptions &option
   const std::string key = sha256Json(keyOf(model, options));
   const std::string folder = packagesFolder() + "/" + key;
   std::error_code error;
-  if (fs::exists(folder + "/lib/libmodel.so", error))
+  if (fs::exists(folder + "/" + kLibraryFile, error))
     return folder;
   makeFolder(packagesFolder());
   CompileCommand command;
@@ -95,8 +96,7 @@ int runCache(const CacheCommand &command) {
         bytes += entry.file_size(error);
     std::string name = "incomplete", profile;
     try {
-      const nlohmann::json lock =
-          nlohmann::json::parse(readFile((package / "writ.lock.json").string()));
+      const nlohmann::json lock = nlohmann::json::parse(readFile((package / kLockFile).string()));
       name = lock.at("model").at("name").get<std::string>();
       profile = lock.at("profile").at("id").get<std::string>();
     } catch (const std::exception &) {

@@ -1,7 +1,9 @@
 //===- Tokenize.cpp - `writ tokenize` -------------------------------------===//
 #include "compiler/Import/ReadTokenizer.h"
 #include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/LockedFile.h"
 #include "compiler/Tools/writ/Session.h"
+#include "writ/package_format.h"
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -15,9 +17,8 @@ std::unique_ptr<Tokenizer> openTokenizer(const std::string &target) {
   TokenizerData data;
   std::string error;
   if (isPackage(target)) {
-    const std::string path = target + "/tokenizer.json";
-    if (!readTokenizerData(readFile(path), &data, &error))
-      throw Error({path}, "E040", error);
+    if (!readTokenizerData(readLockedFile(target, kTokenizerFile), &data, &error))
+      throw Error({target + "/" + kTokenizerFile}, "E040", error);
   } else {
     data = readTokenizer(*openModelFile(target));
   }

@@ -8,18 +8,18 @@
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Report.h"
 #include "writ/kernel_table.h"
+#include "writ/package_format.h"
 #include "writ/packed_layout.h"
 #include "writ/writ.h"
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <set>
+#include <map>
 
 namespace writ::tool {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char *kWeightsFile = "weights.safetensors";
 /// Of a weight's source that is packed at one time.
 constexpr int64_t kSliceBytes = int64_t(1) << 20;
 
@@ -103,11 +103,15 @@ WrittenWeights writeWeights(const CompiledModel &model, const std::string &folde
   return {sha256File(path), writer.dataOffset()};
 }
 
+/// Path in the package → digest, of the files that no other field of the lock names.
+using FileDigests = std::map<std::string, std::string>;
+
 nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
-                      const std::string &tokenizerSha256, const std::string &chatSha256) {
+                      const std::string &tokenizerSha256, const std::string &chatSha256,
+                      const FileDigests &files) {
   nlohmann::json lock;
-  lock["schema"] = "writ.lock.v1";
-  lock["package_version"] = writ_package_version();
+  lock["schema"] = kLockSchema;
+  lock["package_version"] = kPackageVersion;
   lock["writ_version"] = writ_version();
   lock["production"] = model.call.production;
   lock["target"] = model.call.target;
@@ -130,36 +134,48 @@ nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
                      {"sha256", weights.sha256},
                      {"bytes", model.call.weightsBytes},
                      {"data_offset", weights.dataOffset}};
-  lock["tokenizer"] = {{"file", "tokenizer.json"}, {"sha256", tokenizerSha256}};
+  lock["tokenizer"] = {{"file", kTokenizerFile}, {"sha256", tokenizerSha256}};
   if (!chatSha256.empty())
-    lock["chat"] = {{"file", "chat.json"}, {"sha256", chatSha256}};
+    lock["chat"] = {{"file", kChatFile}, {"sha256", chatSha256}};
+  lock["files"] = files;
   return lock;
+}
+
+/// The three stages, each under the name of its file.
+std::vector<EmittedFile> irOf(const CompiledModel &model) {
+  return {{"graph.mlir", model.graphIr},
+          {"lowered.mlir", model.loweredIr},
+          {fs::path(kCallFile).filename().string(), model.callIr}};
 }
 
 } // namespace
 
 void writeIr(const CompiledModel &model, const std::string &folder) {
-  writeText(folder, "graph.mlir", model.graphIr);
-  writeText(folder, "lowered.mlir", model.loweredIr);
-  writeText(folder, "call.mlir", model.callIr);
+  for (const EmittedFile &stage : irOf(model))
+    writeText(folder, stage.path, stage.text);
 }
 
 void writePackage(const CompiledModel &model, const std::string &folder, const Progress &progress) {
-  for (const EmittedFile &file : emitCpp(model.call))
+  std::vector<EmittedFile> texts = emitCpp(model.call);
+  for (EmittedFile &stage : irOf(model))
+    texts.push_back({"ir/" + stage.path, std::move(stage.text)});
+  texts.push_back({kReportFile, reportOf(model).dump(1) + "\n"});
+  FileDigests files;
+  for (const EmittedFile &file : texts) {
     writeText(folder, file.path, file.text);
-  writeIr(model, folder + "/ir");
+    files[file.path] = sha256(file.text);
+  }
   const WrittenWeights weights = writeWeights(model, folder, progress);
   const std::string tokenizer = writeTokenizerData(model.tokenizer);
-  writeText(folder, "tokenizer.json", tokenizer);
+  writeText(folder, kTokenizerFile, tokenizer);
   std::string chatSha256;
   if (model.chat) {
     const std::string chat = toJson(*model.chat).dump(2) + "\n";
-    writeText(folder, "chat.json", chat);
+    writeText(folder, kChatFile, chat);
     chatSha256 = sha256(chat);
   }
-  writeText(folder, "report.json", reportOf(model).dump(1) + "\n");
-  writeText(folder, "writ.lock.json",
-            lockOf(model, weights, sha256(tokenizer), chatSha256).dump(1) + "\n");
+  writeText(folder, kLockFile,
+            lockOf(model, weights, sha256(tokenizer), chatSha256, files).dump(1) + "\n");
 }
 
 } // namespace writ::tool

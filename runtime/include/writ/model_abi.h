@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define WRIT_MODEL_ABI 1
+#define WRIT_MODEL_ABI 2
 
 /// Layers that share one KV shape.
 typedef struct writ_kv_group {
@@ -39,6 +39,10 @@ typedef struct writ_model_desc {
   const char *circuit;
   const char *profile;
   const char *resolution_sha256;
+  const char *call_sha256;    ///< of the text that the code was emitted from (ir/call.mlir)
+  const char *model_sha256;   ///< of the model file; empty where there was none
+  const char *circuit_sha256; ///< of its canonical JSON
+  const char *profile_sha256; ///< of its canonical JSON
   int64_t vocabulary;
   int64_t context_length;     ///< positions that the model was made for
   int64_t row_arena_bytes;    ///< for each row of a step

@@ -2,9 +2,11 @@
 
 #include "support/digest.h"
 #include "support/error.h"
+#include "support/json.h"
 #include "writ/packed_layout.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <initializer_list>
 
 namespace writ {
 namespace {
@@ -21,11 +23,18 @@ public:
   }
   Field operator[](const char *key) const {
     const std::string full = path.empty() ? key : path + "." + key;
-    if (!value.is_object())
-      fail(WRIT_BAD_PACKAGE, "{}: '{}' is not an object", kLockFile, path);
+    requireObject();
     if (!value.contains(key))
       fail(WRIT_BAD_PACKAGE, "{}: field '{}' is missing", kLockFile, full);
     return {value.at(key), full};
+  }
+  /// Refuses members beside the known ones.
+  void knows(std::initializer_list<std::string_view> known) const {
+    requireObject();
+    for (const auto &[key, member] : value.items())
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        fail(WRIT_BAD_PACKAGE, "{}: field {} is unknown in package_version {}", kLockFile,
+             describe(path.empty() ? key : path + "." + key), kPackageVersion);
   }
   std::string text() const {
     if (!value.is_string())
@@ -50,7 +59,8 @@ public:
       refuse("true or false");
     return value.get<bool>();
   }
-  LockedFile file() const {
+  LockedFile file(std::initializer_list<std::string_view> known = {"file", "sha256"}) const {
+    knows(known);
     const std::string name = (*this)["file"].text();
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos)
@@ -59,9 +69,14 @@ public:
   }
 
 private:
+  void requireObject() const {
+    if (!value.is_object())
+      fail(WRIT_BAD_PACKAGE, "{}: {} is not an object", kLockFile,
+           path.empty() ? "the document" : "'" + path + "'");
+  }
   [[noreturn]] void refuse(const char *expected) const {
-    fail(WRIT_BAD_PACKAGE, "{}: field '{}' is {}, expected {}", kLockFile, path,
-         value.dump(-1, ' ', true, Json::error_handler_t::replace), expected);
+    fail(WRIT_BAD_PACKAGE, "{}: field '{}' is {}, expected {}", kLockFile, path, describe(value),
+         expected);
   }
   const Json &value;
   std::string path;
@@ -70,12 +85,7 @@ private:
 } // namespace
 
 Lock parseLock(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception &error) {
-    fail(WRIT_BAD_PACKAGE, "{} is not JSON: {}", kLockFile, error.what());
-  }
+  const Json json = parseJson(text, kLockFile);
   const Field root(json, "");
   if (const std::string schema = root["schema"].text(); schema != kLockSchema)
     fail(WRIT_VERSION_MISMATCH,
@@ -85,6 +95,12 @@ Lock parseLock(std::string_view text) {
     fail(WRIT_VERSION_MISMATCH,
          "{}: package_version is {}, this library reads {}; compile the model again", kLockFile,
          version, kPackageVersion);
+  root.knows({"schema", "package_version", "writ_version", "production", "target", "model",
+              "circuit", "profile", "contracts", "providers", "resolutions", "resolution_sha256",
+              "weights", "tokenizer", "chat", "files"});
+  root["model"].knows({"name", "format", "sha256"});
+  root["circuit"].knows({"id", "sha256"});
+  root["profile"].knows({"id", "sha256"});
   Lock lock;
   lock.production = root["production"].flag();
   lock.modelName = root["model"]["name"].text();
@@ -94,7 +110,8 @@ Lock parseLock(std::string_view text) {
   lock.profile = root["profile"]["id"].text();
   lock.profileSha256 = root["profile"]["sha256"].digest();
   lock.resolutionSha256 = root["resolution_sha256"].digest();
-  lock.weights = root["weights"].file();
+  lock.callSha256 = root["files"][kCallFile].digest();
+  lock.weights = root["weights"].file({"file", "sha256", "bytes", "data_offset"});
   lock.weightsBytes = root["weights"]["bytes"].size();
   lock.weightsOffset = root["weights"]["data_offset"].size();
   if (lock.weightsOffset % kPackedAlignment != 0)

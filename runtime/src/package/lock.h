@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "writ/package_format.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace writ {
-
-inline constexpr const char *kLockFile = "writ.lock.json";
-inline constexpr const char *kLockSchema = "writ.lock.v1";
-inline constexpr int32_t kPackageVersion = 1;
 
 /// A file beside the lock; `name` has no folder in it.
 struct LockedFile {
@@ -28,6 +26,7 @@ struct Lock {
   std::string circuit, circuitSha256;
   std::string profile, profileSha256;
   std::string resolutionSha256;
+  std::string callSha256;    ///< of the text that the model's code was emitted from
   LockedFile weights;        ///< the digest is that of the whole file
   int64_t weightsBytes = 0;  ///< of the packed data: from weightsOffset to the file's end
   int64_t weightsOffset = 0; ///< of the packed data in the file, a multiple of 64
@@ -36,7 +35,8 @@ struct Lock {
 };
 
 /// Throws Failure: WRIT_VERSION_MISMATCH with both versions where the package is of another one,
-/// WRIT_BAD_PACKAGE with the field otherwise.
+/// WRIT_BAD_PACKAGE with the field otherwise. A field that this version does not have is refused: a
+/// person would believe what it says, and nobody reads it.
 Lock parseLock(std::string_view text);
 
 } // namespace writ

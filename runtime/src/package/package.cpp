@@ -2,9 +2,9 @@
 
 #include "support/digest.h"
 #include "support/error.h"
+#include "support/json.h"
 
 #include <dlfcn.h>
-#include <nlohmann/json.hpp>
 
 namespace writ {
 namespace {
@@ -20,6 +20,25 @@ std::string readLocked(const std::string &folder, const LockedFile &file, int64_
     fail(WRIT_DIGEST_MISMATCH, "{} has SHA-256 {}, but {} names {}; compile the model again",
          file.name, digest, kLockFile, file.sha256);
   return text;
+}
+
+/// Refuses a library that is not whole, before the system maps it: running into the missing part
+/// of a file ends the process.
+void checkLibrary(const std::string &folder) {
+  const std::string library = readFile(folder + "/" + kLibraryFile, kTextLimit);
+  const std::string digestFile = std::string(kLibraryFile) + kDigestSuffix;
+  const std::string text = readFile(folder + "/" + digestFile, 4096);
+  const std::string named = text.substr(0, text.find(' '));
+  if (!isSha256Hex(named))
+    fail(WRIT_BAD_PACKAGE,
+         "{} does not begin with a SHA-256, as sha256sum writes it; build the "
+         "package again",
+         digestFile);
+  const std::string digest = sha256Hex(std::as_bytes(std::span(library)));
+  if (digest != named)
+    fail(WRIT_DIGEST_MISMATCH,
+         "{} ({} bytes) has SHA-256 {}, but {} names {}; build the package again", kLibraryFile,
+         library.size(), digest, digestFile, named);
 }
 
 } // namespace
@@ -52,7 +71,8 @@ Package::Package(const std::string &path, const writ_model_desc *linked,
   desc = linked;
   if (!desc) {
     // Last, because loading runs the library's code.
-    library = std::make_unique<Library>(folder + "/lib/libmodel.so");
+    checkLibrary(folder);
+    library = std::make_unique<Library>(folder + "/" + kLibraryFile);
     using Entry = const writ_model_desc *(*)();
     desc = reinterpret_cast<Entry>(library->symbol("writ_model"))();
   }
@@ -78,12 +98,7 @@ void Package::readChat() {
   if (lockData.chat.name.empty())
     return;
   const std::string text = readLocked(folder, lockData.chat, kTextLimit);
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception &error) {
-    fail(WRIT_BAD_PACKAGE, "{} is not JSON: {}", lockData.chat.name, error.what());
-  }
+  const nlohmann::json json = parseJson(text, lockData.chat.name.c_str());
   if (json.is_null())
     return;
   ChatTemplate chat;
@@ -113,12 +128,21 @@ void checkModel(const writ_model_desc *model, const Lock &lock) {
     if (bad)
       fail(WRIT_BAD_PACKAGE, "the model's code: {} is {}, expected {}", field, value, rule);
   };
-  refuse(!model->name || !model->circuit || !model->profile || !model->resolution_sha256,
-         "a name, circuit, profile or resolution_sha256", "null", "text");
-  if (model->resolution_sha256 != lock.resolutionSha256)
-    fail(WRIT_DIGEST_MISMATCH,
-         "the model's code has resolution_sha256 {}, but {} names {}; they are not of one package",
-         model->resolution_sha256, kLockFile, lock.resolutionSha256);
+  const auto same = [&](const char *field, const char *text, const std::string &locked,
+                        writ_status status) {
+    refuse(!text, field, "null", "text");
+    if (text != locked)
+      fail(status, "the model's code has {} {}, but {} names {}; they are not of one package",
+           field, text, kLockFile, locked);
+  };
+  same("name", model->name, lock.modelName, WRIT_BAD_PACKAGE);
+  same("circuit", model->circuit, lock.circuit, WRIT_BAD_PACKAGE);
+  same("profile", model->profile, lock.profile, WRIT_BAD_PACKAGE);
+  same("model_sha256", model->model_sha256, lock.modelSha256, WRIT_DIGEST_MISMATCH);
+  same("circuit_sha256", model->circuit_sha256, lock.circuitSha256, WRIT_DIGEST_MISMATCH);
+  same("profile_sha256", model->profile_sha256, lock.profileSha256, WRIT_DIGEST_MISMATCH);
+  same("resolution_sha256", model->resolution_sha256, lock.resolutionSha256, WRIT_DIGEST_MISMATCH);
+  same("call_sha256", model->call_sha256, lock.callSha256, WRIT_DIGEST_MISMATCH);
   if ((model->production != 0) != lock.production)
     fail(WRIT_BAD_PACKAGE,
          "the model's code has production {}, but {} says {}; they are not of one package",
@@ -139,12 +163,21 @@ void checkModel(const writ_model_desc *model, const Lock &lock) {
                  model->logits_offset,
          "output_arena_bytes", model->output_arena_bytes, "room for the logits at logits_offset");
   refuse(!model->prefill || !model->decode, "an entry", "null", "prefill and decode");
+  refuse(model->call_count > 0 && !model->calls, "calls", "null", "a table");
+  for (uint32_t i = 0; i < model->call_count; ++i) {
+    const writ_call_info &call = model->calls[i];
+    refuse(!call.op || !call.family || !call.contract || !call.provider, "calls", i,
+           "an op, a family, a contract and a provider in each entry");
+  }
+  for (const writ_provider *provider : {model->sample, model->log_probability})
+    refuse(provider && (!provider->id || !provider->bodies[WRIT_ISA_SCALAR]), "a provider",
+           "incomplete", "an id and a scalar body");
   refuse(model->kv_group_count > 0 && !model->kv_groups, "kv_groups", "null", "a table");
   for (uint32_t i = 0; i < model->kv_group_count; ++i) {
     const writ_kv_group &group = model->kv_groups[i];
-    refuse(group.layers < 1 || group.kv_heads < 1 || group.head_dim < 1 || group.row_bytes < 1 ||
-               group.window < 0,
-           "kv_groups", i, "dimensions of 1 or more in each group");
+    refuse(!group.storage || group.layers < 1 || group.kv_heads < 1 || group.head_dim < 1 ||
+               group.row_bytes < 1 || group.window < 0,
+           "kv_groups", i, "a storage, and dimensions of 1 or more, in each group");
   }
 }
 

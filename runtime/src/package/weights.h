@@ -7,8 +7,6 @@
 
 namespace writ {
 
-inline constexpr const char *kStampFile = ".writ-stamp";
-
 /// The weights file, mapped, of which it is known that its digest is the lock's: because it was
 /// hashed just now, or because the stamp of an earlier open names the same file by size and times.
 class Weights {
