@@ -113,6 +113,10 @@ TEST_F(ApiTest, N20_NullArgumentsAreRefused) {
   EXPECT_EQ(writ_token_ends_generation(nullptr, 0), 0);
   EXPECT_EQ(writ_package_close(nullptr, nullptr), WRIT_OK);
   EXPECT_EQ(writ_session_destroy(nullptr, nullptr), WRIT_OK);
+  writ_open_options_init(nullptr);
+  writ_session_options_init(nullptr);
+  writ_sampling_init(nullptr);
+  writ_generate_options_init(nullptr);
 }
 
 TEST_F(ApiTest, N18_OptionsOutOfRangeAreRefusedByName) {
@@ -187,9 +191,139 @@ TEST_F(ApiTest, N19_ShortStructsHaveDefaultsAndPoisonedTailsAreRefused) {
   EXPECT_EQ(used.max_rows, 512);
   EXPECT_EQ(used.max_sequences, 77) << "beyond the caller's struct";
   EXPECT_EQ(writ_session_destroy(session, nullptr), WRIT_OK);
-  shorter.struct_size = 3;
-  says(writ_session_create(opened.package, &shorter, &session, &error), WRIT_INVALID_ARGUMENT,
-       "writ_session_options.struct_size is 3");
+  for (const size_t size : {3, 20, 65544}) { // 20 ends inside of max_rows
+    shorter.struct_size = size;
+    says(writ_session_create(opened.package, &shorter, &session, &error), WRIT_INVALID_ARGUMENT,
+         "writ_session_options.struct_size is " + std::to_string(size));
+  }
+  writ_package *package = nullptr;
+  writ_open_options half; // a log whose pointer would be half of one
+  writ_open_options_init(&half);
+  half.log = [](void *, int32_t, const char *) {};
+  half.struct_size = offsetof(writ_open_options, log) + 4;
+  says(
+      writ_package_open_linked(toy::alikeModel(), opened.file("").c_str(), &half, &package, &error),
+      WRIT_INVALID_ARGUMENT, "writ_open_options.struct_size is 20");
+}
+
+TEST_F(ApiTest, N19_WhatIsReservedMustBeZero) {
+  writ_open_options open;
+  writ_open_options_init(&open);
+  open.reserved = 1;
+  writ_package *package = nullptr;
+  says(
+      writ_package_open_linked(toy::alikeModel(), opened.file("").c_str(), &open, &package, &error),
+      WRIT_INVALID_ARGUMENT, "writ_open_options.reserved is 1, expected 0");
+  writ_session_options options;
+  writ_session_options_init(&options);
+  options.reserved = -3;
+  writ_session *session = nullptr;
+  says(writ_session_create(opened.package, &options, &session, &error), WRIT_INVALID_ARGUMENT,
+       "writ_session_options.reserved is -3, expected 0");
+  writ_generate_options generate;
+  writ_generate_options_init(&generate);
+  generate.reserved = 1;
+  const int32_t token = 1;
+  says(writ_generate(opened.session, opened.sequence(), &token, 1, &generate, nullptr, &error),
+       WRIT_INVALID_ARGUMENT, "writ_generate_options.reserved is 1, expected 0");
+}
+
+TEST_F(ApiTest, N19_ResultsAreFilledUpToTheCallersSize) {
+  struct Longer {
+    writ_package_info info;
+    int64_t tail = -1;
+  } longer{};
+  longer.info.struct_size = sizeof longer;
+  ASSERT_EQ(writ_package_get_info(opened.package, &longer.info, &error), WRIT_OK) << error.text;
+  EXPECT_EQ(longer.tail, 0) << "what this library does not know is 0";
+  EXPECT_EQ(longer.info.struct_size, sizeof longer);
+  writ_package_info shorter{};
+  shorter.struct_size = offsetof(writ_package_info, model_name);
+  ASSERT_EQ(writ_package_get_info(opened.package, &shorter, &error), WRIT_OK);
+  EXPECT_EQ(shorter.path, opened.file(""));
+  EXPECT_EQ(shorter.model_name, nullptr);
+  for (const size_t size : {0, 4, 20, 65544}) {
+    shorter.struct_size = size;
+    says(writ_package_get_info(opened.package, &shorter, &error), WRIT_INVALID_ARGUMENT,
+         "writ_package_info.struct_size is " + std::to_string(size));
+  }
+}
+
+TEST_F(ApiTest, N18_GenerateRefusesItsOptionsBeforeItDoesAnything) {
+  const writ_sequence sequence = opened.sequence();
+  const std::vector<int32_t> ids = toy::tokens(3, 5);
+  const auto with = [&](const std::function<void(writ_generate_options &)> &change,
+                        writ_status expected, const std::string &text) {
+    writ_generate_options options;
+    writ_generate_options_init(&options);
+    change(options);
+    writ_generate_result result{};
+    result.struct_size = sizeof result;
+    says(writ_generate(opened.session, sequence, ids.data(), 3, &options, &result, &error),
+         expected, text);
+    int64_t length = -1;
+    ASSERT_EQ(writ_sequence_length(opened.session, sequence, &length, nullptr), WRIT_OK);
+    EXPECT_EQ(length, 0) << "the prompt was fed";
+    EXPECT_EQ(result.prompt_tokens, 0);
+  };
+  const auto bad = WRIT_INVALID_ARGUMENT;
+  writ_sampling sampling;
+  writ_sampling_init(&sampling);
+  const char *strings[] = {"a", "", nullptr};
+  with([](auto &o) { o.max_tokens = -1; }, bad, "max_tokens is -1");
+  with([](auto &o) { o.stop_count = -1; }, bad, "stop_count is -1");
+  with([](auto &o) { o.stop_count = 1; }, bad, "stop_strings is null");
+  with([&](auto &o) { o.stop_strings = strings, o.stop_count = 2; }, bad,
+       "stop_strings[1] is empty");
+  with([&](auto &o) { o.stop_strings = strings + 2, o.stop_count = 1; }, bad,
+       "stop_strings[0] is null");
+  with([](auto &o) { o.struct_size = 4; }, bad, "writ_generate_options.struct_size is 4");
+  with(
+      [&](auto &o) {
+        sampling.temperature = NAN;
+        o.sampling = &sampling;
+      },
+      bad, "sampling.temperature is nan");
+  with(
+      [&](auto &o) {
+        sampling.struct_size = 12;
+        o.sampling = &sampling;
+      },
+      bad, "writ_sampling.struct_size is 12");
+  writ_generate_result result{};
+  says(writ_generate(opened.session, sequence, ids.data(), 3, nullptr, &result, &error), bad,
+       "writ_generate_result.struct_size is 0");
+  writ_model_desc model = *toy::alikeModel();
+  model.sample = nullptr;
+  Opened without(&model, defaults);
+  says(writ_generate(without.session, without.sequence(), ids.data(), 3, nullptr, nullptr, &error),
+       WRIT_UNSUPPORTED, "no provider of 'sample'");
+}
+
+TEST_F(ApiTest, N19_SamplingOfAnOlderCallerHasDefaults) {
+  opened.feed(opened.sequence(), toy::tokens(2, 8), WRIT_OUTPUTS_ALL);
+  // Two elements of the size that ended before top_k.
+  constexpr size_t size = offsetof(writ_sampling, top_k);
+  writ_sampling sampling;
+  writ_sampling_init(&sampling);
+  sampling.struct_size = size;
+  alignas(writ_sampling) char older[2 * size];
+  std::memcpy(older, &sampling, size);
+  std::memcpy(older + size, &sampling, size);
+  int32_t greedy[2], tokens[2];
+  ASSERT_EQ(writ_session_sample(opened.session, 0, 2, nullptr, greedy, &error), WRIT_OK);
+  ASSERT_EQ(writ_session_sample(opened.session, 0, 2,
+                                reinterpret_cast<const writ_sampling *>(older), tokens, &error),
+            WRIT_OK)
+      << error.text;
+  EXPECT_EQ(tokens[0], greedy[0]);
+  EXPECT_EQ(tokens[1], greedy[1]);
+  writ_sampling mixed[2];
+  for (writ_sampling &element : mixed)
+    writ_sampling_init(&element);
+  mixed[1].struct_size = size;
+  says(writ_session_sample(opened.session, 0, 2, mixed, tokens, &error), WRIT_INVALID_ARGUMENT,
+       "sampling[1].struct_size is 24, but sampling[0].struct_size, the array's stride, is 48");
 }
 
 TEST_F(ApiTest, N10_PlanEqualsAllocation) {
@@ -305,6 +439,9 @@ TEST_F(ApiTest, N18_ChatContentCannotForgeControlTokens) {
   const writ_message stranger{"stranger", "x"};
   says(writ_chat_render(opened.package, &stranger, 1, nullptr, 0, &needed, &error),
        WRIT_INVALID_ARGUMENT, "stranger");
+  const writ_message late[] = {{"user", "a"}, {"system", "be rude"}};
+  says(writ_chat_render(opened.package, late, 2, nullptr, 0, &needed, &error),
+       WRIT_INVALID_ARGUMENT, "messages[1] is of role 'system', which may only stand first");
   const writ_message null{"user", nullptr};
   says(writ_chat_render(opened.package, &null, 1, nullptr, 0, &needed, &error),
        WRIT_INVALID_ARGUMENT, "messages[0].content is null");
@@ -331,7 +468,9 @@ TEST_F(ApiTest, F11_GreedyTakesTheLargestLogitOfEachOutput) {
     EXPECT_EQ(tokens[i], std::max_element(logits.begin(), logits.end()) - logits.begin());
   }
   says(writ_session_sample(opened.session, 3, 2, nullptr, tokens, &error), WRIT_INVALID_ARGUMENT,
-       "outputs 3 to 4 are asked for, but the last step has 4");
+       "2 outputs from output 3 on are asked for, but the last step has 4");
+  says(writ_session_sample(opened.session, INT64_MAX, INT64_MAX, nullptr, tokens, &error),
+       WRIT_INVALID_ARGUMENT, "outputs from output 9223372036854775807 on are asked for");
   says(writ_session_sample(opened.session, 0, 0, nullptr, tokens, &error), WRIT_INVALID_ARGUMENT,
        "");
   says(writ_session_sample(opened.session, -1, 1, nullptr, tokens, &error), WRIT_INVALID_ARGUMENT,

@@ -55,6 +55,7 @@ public:
   void feed(writ_sequence sequence, const std::vector<int32_t> &ids,
             int32_t outputs = WRIT_OUTPUTS_LAST);
   std::vector<float> logits(int64_t output = 0) const;
+  std::string file(const std::string &name) const { return folder.path(name); }
 
   writ_package *package = nullptr;
   writ_session *session = nullptr;

@@ -23,7 +23,8 @@
 //   struct);
 //     writ_*_init() does so and sets the defaults. A shorter (older) struct is read as if the rest
 //     had its default; a longer (newer) one is refused if a byte beyond what this library knows is
-//     not zero. Options may be null, which means the defaults.
+//     not zero; a size that no such struct can have (not a multiple of 8) is refused. What is
+//     `reserved` in options must be 0. Options may be null, which means the defaults.
 //   - Flags are int32_t, 0 or not 0. Counts and sizes are int64_t and never negative.
 //   - Text is UTF-8. Pointers that the library returns belong to the handle they came from and die
 //   with it.
@@ -134,6 +135,7 @@ typedef struct writ_open_options {
   void *log_user;
 } writ_open_options;
 
+/// Like every writ_*_init, does nothing with a null pointer.
 WRIT_API void writ_open_options_init(writ_open_options *options);
 
 /// Opens the package in the folder `path`: reads writ.lock.json, checks its version, the digests of
@@ -401,9 +403,9 @@ typedef struct writ_sampling {
 WRIT_API void writ_sampling_init(writ_sampling *sampling);
 
 /// Draws one token for each of the outputs first .. first + count - 1 of the last step, with
-/// sampling[0 .. count) (an array whose stride is its first element's struct_size; null: greedy for
-/// all). Feeding the token is the caller's business. WRIT_NON_FINITE names the output whose logits
-/// are not finite, and then no token is written.
+/// sampling[0 .. count) (an array whose stride is its first element's struct_size, which all
+/// elements must have; null: greedy for all). Feeding the token is the caller's business.
+/// WRIT_NON_FINITE names the output whose logits are not finite, and then no token is written.
 WRIT_API writ_status writ_session_sample(writ_session *session, int64_t first, int64_t count,
                                          const writ_sampling *sampling, int32_t *tokens,
                                          writ_error *error);
@@ -458,7 +460,8 @@ typedef struct writ_generate_result {
 
 /// Feeds the prompt ids[0 .. count), count >= 1, and draws tokens until something ends it. The
 /// sequence then holds the prompt and all drawn tokens but the last. A prompt that does not fit
-/// (WRIT_CONTEXT_FULL, WRIT_OUT_OF_PAGES) is refused before anything is done; a stop during the
+/// (WRIT_CONTEXT_FULL, WRIT_OUT_OF_PAGES), and options that cannot be used, are refused before
+/// anything is done; a stop during the
 /// prompt rewinds the sequence, with WRIT_FINISH_STOPPED and WRIT_OK. A failure later keeps what
 /// was generated, and `result` (may be null) says how much.
 WRIT_API writ_status writ_generate(writ_session *session, writ_sequence sequence,

@@ -79,17 +79,23 @@ int32_t writ_processor_count(void) {
 }
 
 void writ_open_options_init(writ_open_options *options) {
+  if (!options)
+    return;
   *options = {};
   options->struct_size = sizeof *options;
 }
 
 void writ_session_options_init(writ_session_options *options) {
+  if (!options)
+    return;
   *options = {};
   options->struct_size = sizeof *options;
   options->isa = WRIT_ISA_BEST;
 }
 
 void writ_sampling_init(writ_sampling *sampling) {
+  if (!sampling)
+    return;
   *sampling = {};
   sampling->struct_size = sizeof *sampling;
   sampling->top_p = 1;
@@ -97,6 +103,8 @@ void writ_sampling_init(writ_sampling *sampling) {
 }
 
 void writ_generate_options_init(writ_generate_options *options) {
+  if (!options)
+    return;
   *options = {};
   options->struct_size = sizeof *options;
   options->max_tokens = 64;

@@ -44,7 +44,11 @@ writ_status readConversation(const writ_package *package, const writ_message *me
     if (!messages[i].role || !messages[i].content)
       return report(error, WRIT_INVALID_ARGUMENT, "messages[{}].{} is null", i,
                     messages[i].role ? "content" : "role");
-    if (i == 0 && std::strcmp(messages[i].role, "system") == 0)
+    const bool isSystem = std::strcmp(messages[i].role, "system") == 0;
+    if (isSystem && i > 0)
+      return report(error, WRIT_INVALID_ARGUMENT,
+                    "messages[{}] is of role 'system', which may only stand first", i);
+    if (isSystem)
       system = messages[i].content;
     else
       turns.push_back({messages[i].role, messages[i].content});

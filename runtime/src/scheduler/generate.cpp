@@ -46,6 +46,11 @@ writ_status Session::generate(writ_sequence handle, const int32_t *ids, int64_t 
   if (options.max_tokens < 0)
     return report(error, WRIT_INVALID_ARGUMENT, "max_tokens is {}, expected 0 or more",
                   options.max_tokens);
+  writ_sampling checked;
+  if (const writ_status status = readSampling(options.sampling, &checked, error); status != WRIT_OK)
+    return status;
+  if (options.max_tokens > 0 && !package.model().sample)
+    return report(error, WRIT_UNSUPPORTED, "this package has no provider of 'sample'");
   const Stopwatch prefill;
   const writ_status fed =
       feed(handle, ids, count, options.max_tokens > 0 ? WRIT_OUTPUTS_LAST : WRIT_OUTPUTS_NONE,

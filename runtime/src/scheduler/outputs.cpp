@@ -4,6 +4,7 @@
 #include "scheduler/session.h"
 #include "support/error.h"
 #include "support/float_environment.h"
+#include "support/struct_size.h"
 
 #include <cmath>
 
@@ -31,13 +32,19 @@ writ_status Session::checkOutputs(int64_t first, int64_t count, const void *arra
     return report(error, WRIT_INVALID_ARGUMENT, "{} is null", name);
   if (first < 0 || count < 1 || first > outputsReady || count > outputsReady - first)
     return report(error, WRIT_INVALID_ARGUMENT,
-                  "outputs {} to {} are asked for, but the last step has {}", first,
-                  first + (count - 1), outputsReady);
+                  "{} outputs from output {} on are asked for, but the last step has {}", count,
+                  first, outputsReady);
   return WRIT_OK;
 }
 
-writ_status Session::sampleParameters(int64_t output, const writ_sampling &sampling,
-                                      writ_sample_parameters *parameters, writ_error *error) const {
+/// Reads what a caller gave (null: greedy) and checks each field.
+writ_status Session::readSampling(const writ_sampling *given, writ_sampling *out,
+                                  writ_error *error) {
+  if (const writ_status status =
+          readOptions(given, writ_sampling_init, "writ_sampling", out, error);
+      status != WRIT_OK)
+    return status;
+  const writ_sampling &sampling = *out;
   const auto refuse = [&](const char *field, auto value, const char *rule) {
     return report(error, WRIT_INVALID_ARGUMENT, "sampling.{} is {}, expected {}", field, value,
                   rule);
@@ -53,6 +60,11 @@ writ_status Session::sampleParameters(int64_t output, const writ_sampling &sampl
     return refuse("repeat_penalty", sampling.repeat_penalty, "above 0");
   if (sampling.top_k < 0)
     return refuse("top_k", sampling.top_k, "0 or more");
+  return WRIT_OK;
+}
+
+writ_status Session::sampleParameters(int64_t output, const writ_sampling &sampling,
+                                      writ_sample_parameters *parameters, writ_error *error) const {
   const OutputRow &row = rowTables.outputs[output];
   const auto sequence = sequenceTable.find(row.sequence);
   if (!sequence || sequenceTable.length(*sequence).raw() <= row.position)
@@ -81,14 +93,16 @@ writ_status Session::sample(int64_t first, int64_t count, const writ_sampling *s
   if (const writ_status status = checkOutputs(first, count, tokens, "tokens", error);
       status != WRIT_OK)
     return status;
-  if (sampling && sampling->struct_size < sizeof(writ_sampling))
-    return report(error, WRIT_INVALID_ARGUMENT,
-                  "sampling.struct_size is {}; set it with writ_sampling_init()",
-                  sampling->struct_size);
-  writ_sampling greedy;
-  writ_sampling_init(&greedy);
   for (int64_t i = 0; i < count; ++i) {
-    const writ_sampling &chosen = sampling ? element(sampling, i) : greedy;
+    const writ_sampling *given = sampling ? &element(sampling, i) : nullptr;
+    writ_sampling chosen;
+    if (const writ_status status = readSampling(given, &chosen, error); status != WRIT_OK)
+      return status;
+    if (given && given->struct_size != sampling->struct_size)
+      return report(error, WRIT_INVALID_ARGUMENT,
+                    "sampling[{}].struct_size is {}, but sampling[0].struct_size, the array's "
+                    "stride, is {}",
+                    i, given->struct_size, sampling->struct_size);
     if (const writ_status status =
             sampleParameters(first + i, chosen, &rowTables.parameters[i], error);
         status != WRIT_OK)

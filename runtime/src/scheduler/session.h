@@ -107,6 +107,8 @@ private:
   writ_step launchContext();
   writ_status checkOutputs(int64_t first, int64_t count, const void *array, const char *name,
                            writ_error *error) const;
+  static writ_status readSampling(const writ_sampling *given, writ_sampling *out,
+                                  writ_error *error);
   writ_status sampleParameters(int64_t output, const writ_sampling &sampling,
                                writ_sample_parameters *parameters, writ_error *error) const;
   bool stopped(const volatile int32_t *stop) const {

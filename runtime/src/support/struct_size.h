@@ -12,6 +12,13 @@
 
 namespace writ {
 
+/// Whether sizeof can give it for a version of T. Members of 8 bytes lie at multiples of 8, so that
+/// such a size cuts none.
+template <class T> bool isStructSize(size_t size) {
+  static_assert(alignof(T) == sizeof(size_t));
+  return size >= sizeof(size_t) && size <= 65536 && size % alignof(T) == 0;
+}
+
 /// The caller's options over the defaults that `initialise` sets. Null means the defaults. Refuses
 /// a size that cannot be, and a newer struct that uses what this library does not know.
 template <class T>
@@ -21,7 +28,7 @@ writ_status readOptions(const T *given, void (*initialise)(T *), const char *nam
   if (!given)
     return WRIT_OK;
   const size_t size = given->struct_size;
-  if (size < sizeof(size_t) || size > 65536)
+  if (!isStructSize<T>(size))
     return report(error, WRIT_INVALID_ARGUMENT,
                   "{}.struct_size is {}; set it with {}_init() or to sizeof({})", name, size, name,
                   name);
@@ -33,6 +40,10 @@ writ_status readOptions(const T *given, void (*initialise)(T *), const char *nam
                     name, size, i, sizeof(T));
   std::memcpy(static_cast<void *>(out), given, std::min(size, sizeof(T)));
   out->struct_size = sizeof(T);
+  if constexpr (requires { out->reserved; })
+    if (out->reserved != 0)
+      return report(error, WRIT_INVALID_ARGUMENT, "{}.reserved is {}, expected 0", name,
+                    out->reserved);
   return WRIT_OK;
 }
 
@@ -42,7 +53,7 @@ writ_status writeResult(const T &value, const char *name, T *out, writ_error *er
   if (!out)
     return report(error, WRIT_INVALID_ARGUMENT, "{} is null", name);
   const size_t size = out->struct_size;
-  if (size < sizeof(size_t) || size > 65536)
+  if (!isStructSize<T>(size))
     return report(error, WRIT_INVALID_ARGUMENT, "{}.struct_size is {}; set it to sizeof({})", name,
                   size, name);
   auto *bytes = reinterpret_cast<unsigned char *>(out);
