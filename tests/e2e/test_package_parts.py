@@ -1,10 +1,13 @@
 """A package is one thing: parts of another one, altered parts and half-written ones are refused."""
 import json
+import os
 import shutil
+import signal
 import struct
 import subprocess
+import time
 
-from harness import TestCase, main, package, random_model, replace, tiny_package
+from harness import WRIT, TestCase, main, package, random_model, replace, tiny_package
 
 RUN = ("--prompt", "ab", "--max-tokens", "4", "--ignore-end")
 
@@ -101,6 +104,41 @@ class Parts(TestCase):
             _, err = self.writ(*words, code=1)
             self.assertRegex(err, r"package_version is 1, this (library|tool) reads 2; compile the "
                                   r"model again \[E050\]")
+
+
+class Running(TestCase):
+    def package(self):
+        copy = self.folder() / "copy"
+        shutil.copytree(tiny_package(), copy, ignore=shutil.ignore_patterns(".writ-stamp"))
+        return copy
+
+    def test_C10_WeightsCutShortWhileTheyAreUsedAreAnError(self):
+        copy = self.package()
+        process = subprocess.Popen([WRIT, "run", copy, "--ignore-end", "--prompt", "ab",
+                                    "--max-tokens", "2000"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.assertTrue(process.stdout.read(1), "text has begun")
+        os.truncate(copy / "weights.safetensors", 0)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, err)
+        self.assertRegex(err.decode(), r"weights\.safetensors has 0 bytes, but had \d+ when it was "
+                                       r"opened; a package must not change while it is open \[E050\]")
+
+    def test_AKilledRunLeavesNothingBroken(self):
+        whole = self.writ("run", tiny_package(), *RUN)[0]
+        copy = self.package()
+        names = sorted(p.relative_to(copy) for p in copy.rglob("*"))
+        for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1):
+            process = subprocess.Popen([WRIT, "run", copy, "--ignore-end", "--prompt", "ab",
+                                        "--max-tokens", "2000"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.kill()
+            self.assertEqual(process.wait(), -signal.SIGKILL, "it had ended before")
+            stamp = copy / ".writ-stamp"
+            stamp.unlink(missing_ok=True)
+            self.assertEqual(sorted(p.relative_to(copy) for p in copy.rglob("*")), names)
+        self.assertEqual(self.writ("run", copy, *RUN)[0], whole)
 
 
 if __name__ == "__main__":

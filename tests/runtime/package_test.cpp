@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace fs = std::filesystem;
 using toy::Json;
@@ -206,6 +207,30 @@ TEST_F(PackageTest, C10_AStampOfOtherWeightsIsNone) {
     ASSERT_EQ(open(), WRIT_OK) << error.text;
     EXPECT_TRUE(hashed()) << stamp;
   }
+}
+
+TEST_F(PackageTest, C10_AnOpenThatWasKilledLeavesAPartOfAStampAtMost) {
+  ASSERT_EQ(open(), WRIT_OK) << error.text;
+  const std::string stamp = toy::readFile(file(".writ-stamp"));
+  for (size_t size = 0; size < stamp.size(); size += 7) { // what had been written
+    toy::writeFile(file(".writ-stamp"), stamp.substr(0, size));
+    ASSERT_EQ(open(), WRIT_OK) << error.text;
+    EXPECT_TRUE(hashed()) << size;
+  }
+  ASSERT_EQ(open(), WRIT_OK) << error.text;
+  EXPECT_FALSE(hashed()) << "it was made anew";
+  std::set<std::string> names;
+  for (const auto &entry : fs::directory_iterator(folder.path("p")))
+    names.insert(entry.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{"writ.lock.json", "weights.safetensors", "tokenizer.json",
+                                          "chat.json", ".writ-stamp"}));
+}
+
+TEST_F(PackageTest, C10_TheStampIsNotWrittenThroughALink) {
+  toy::writeFile(folder.path("precious"), "precious");
+  fs::create_symlink(folder.path("precious"), file(".writ-stamp"));
+  ASSERT_EQ(open(), WRIT_OK) << error.text;
+  EXPECT_EQ(toy::readFile(folder.path("precious")), "precious");
 }
 
 TEST_F(PackageTest, C10_WithoutAPlaceForTheStampEachOpenHashes) {

@@ -3,6 +3,7 @@
 
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Tools/writ/Compile.h"
+#include "compiler/Tools/writ/FaultGuard.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/writ.h"
 
@@ -179,6 +180,7 @@ int dispatch(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+  guardMappedFiles();
   try {
     return dispatch(argc, argv);
   } catch (const Interrupted &) {

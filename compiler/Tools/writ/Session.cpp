@@ -58,6 +58,7 @@ PackagePtr openTarget(const std::string &target, const CompileOptions &compile, 
   if (progress)
     std::fputc('\n', stderr);
   check(status, error, path);
+  guardPackage(package);
   return PackagePtr(package);
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Tools/writ/Commands.h"
+#include "compiler/Tools/writ/FaultGuard.h"
 #include "writ/writ.h"
 
 #include <memory>
@@ -21,7 +22,10 @@ public:
 void check(writ_status status, const writ_error &error, const std::string &subject);
 
 struct PackageCloser {
-  void operator()(writ_package *package) const { writ_package_close(package, nullptr); }
+  void operator()(writ_package *package) const {
+    guardPackage(nullptr);
+    writ_package_close(package, nullptr);
+  }
 };
 struct SessionDestroyer {
   void operator()(writ_session *session) const { writ_session_destroy(session, nullptr); }

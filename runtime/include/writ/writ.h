@@ -141,17 +141,27 @@ WRIT_API void writ_open_options_init(writ_open_options *options);
 /// Opens the package in the folder `path`: reads writ.lock.json, checks its version, the digests of
 /// tokenizer.json and chat.json, and of the weights (whole at the first open, which leaves
 /// PATH/.writ-stamp; later opens compare size, times and digest with the stamp; a folder that
-/// cannot be written to is hashed each time), maps the weights, and loads lib/libmodel.so, whose
-/// resolution digest must equal the lock's. The folder may have been moved since it was written,
-/// and must not change while it is open. On failure `*package` is null.
+/// cannot be written to is hashed each time), maps the weights, checks the digest of
+/// lib/libmodel.so and loads it: model, circuit, profile, resolutions and calls must be those that
+/// the lock names. The folder may have been moved since it was written, and must not change while
+/// it is open: a step that finds the weights changed is refused with WRIT_IO_ERROR. On failure
+/// `*package` is null.
 WRIT_API writ_status writ_package_open(const char *path, const writ_open_options *options,
                                        writ_package **package, writ_error *error);
 
 /// The same for a model that is linked into the program: `model` is what its writ_model() returned;
-/// lib/ is not looked at. All checks of the lock and of the weights hold as above.
+/// lib/ is not looked at. All other checks hold as above.
 WRIT_API writ_status writ_package_open_linked(const struct writ_model_desc *model, const char *path,
                                               const writ_open_options *options,
                                               writ_package **package, writ_error *error);
+
+/// For a program's handler of SIGBUS, which the system raises where a mapped file became shorter or
+/// its disk fails: if `address` (siginfo_t's si_addr) lies in the package's weights, zeros are put
+/// there and the result is 1; the handler then returns, the step in progress runs to its end, and
+/// it and every later step fail with WRIT_IO_ERROR. 0 if the address is none of the package's: the
+/// fault is the program's own affair. Async-signal-safe. The library installs no handler: without
+/// one such a fault ends the process. docs/decisions/008 says why.
+WRIT_API int32_t writ_package_contain_fault(const writ_package *package, const void *address);
 
 /// Closes; null is allowed. Refused with WRIT_BUSY while a session of it lives.
 WRIT_API writ_status writ_package_close(writ_package *package, writ_error *error);
@@ -351,9 +361,10 @@ typedef struct writ_step_row {
 /// Appends rows[0 .. count) to their sequences: prefill chunks and decode rows of any number of
 /// sequences in one step, 1 <= count <= max_rows, at most max_outputs of them with an output. All
 /// or nothing: pages for every row are reserved before anything runs, and lengths change only when
-/// all has run. No memory is allocated. Output i is the i-th row with `output` set. The outputs of
-/// the step before are gone once a step has begun to run; a refused step keeps them. Errors:
-/// WRIT_INVALID_ARGUMENT, WRIT_CONTEXT_FULL, WRIT_OUT_OF_PAGES, WRIT_BUSY.
+/// all has run. The weights are looked at before and after. No memory is allocated. Output i is the
+/// i-th row with `output` set. The outputs of the step before are gone once a step has begun to
+/// run; a refused step keeps them. Errors: WRIT_INVALID_ARGUMENT, WRIT_CONTEXT_FULL,
+/// WRIT_OUT_OF_PAGES, WRIT_BUSY, WRIT_IO_ERROR where weights.safetensors changed.
 WRIT_API writ_status writ_session_step(writ_session *session, const writ_step_row *rows,
                                        int64_t count, writ_error *error);
 

@@ -59,6 +59,10 @@ writ_status writ_package_open_linked(const writ_model_desc *model, const char *p
   return open(path, model, options, package, error);
 }
 
+int32_t writ_package_contain_fault(const writ_package *package, const void *address) {
+  return package && package->containFault(address);
+}
+
 writ_status writ_package_close(writ_package *package, writ_error *error) {
   if (!package)
     return WRIT_OK;

@@ -113,6 +113,24 @@ void Package::readChat() {
   chatTemplate = std::move(chat);
 }
 
+writ_status Package::weightsHold(writ_error *error) const {
+  if (const writ_status status = weightsFile.unchanged(error); status != WRIT_OK)
+    return status;
+  if (weightsLost.load())
+    return report(error, WRIT_IO_ERROR,
+                  "{}: a part of it could not be read; open the package again",
+                  lockData.weights.name);
+  return WRIT_OK;
+}
+
+bool Package::containFault(const void *address) const {
+  static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+  if (!weightsFile.replaceFrom(address))
+    return false;
+  weightsLost.store(true);
+  return true;
+}
+
 bool Package::endsGeneration(int32_t id) const {
   return id >= 0 && (id == chatStop || tokenizerData->endsGeneration(id));
 }

@@ -51,6 +51,11 @@ public:
   const ChatTemplate *chat() const { return chatTemplate ? &*chatTemplate : nullptr; }
   bool endsGeneration(int32_t id) const;
 
+  /// Before and after each run: what the run reads is the weights that were opened.
+  writ_status weightsHold(writ_error *error) const;
+  /// writ_package_contain_fault.
+  bool containFault(const void *address) const;
+
   /// Sessions that use it.
   std::atomic<int64_t> &sessions() const { return sessionCount; }
 
@@ -67,6 +72,7 @@ private:
   std::unique_ptr<Library> library;
   const writ_model_desc *desc = nullptr;
   mutable std::atomic<int64_t> sessionCount{0};
+  mutable std::atomic<bool> weightsLost{false}; ///< set by a signal handler
 };
 
 /// Throws Failure where a description is of another ABI, contradicts the lock, or cannot be run.

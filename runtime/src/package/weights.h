@@ -20,9 +20,15 @@ public:
   const std::byte *data() const { return file.bytes().data() + offset; }
   bool wasHashed() const { return hashed; }
 
+  /// WRIT_IO_ERROR where the file has another size or modification time than when it was opened.
+  writ_status unchanged(writ_error *error) const;
+  /// MappedFile::replaceFrom.
+  bool replaceFrom(const void *address) const { return file.replaceFrom(address); }
+
 private:
   void check(const std::string &folder, const Lock &lock, const writ_open_options &options);
 
+  std::string name;
   MappedFile file;
   int64_t offset = 0;
   bool hashed = false;

@@ -14,12 +14,15 @@ namespace {
 /// of a step and shorter than what a person or a battery notices.
 constexpr uint32_t kSpinPauses = 4096;
 
-/// Blocks every signal while threads are started, so that the program's handlers run on its own.
+/// Blocks signals while threads are started, so that the program's handlers run on its own; but for
+/// those that an instruction of the thread itself raises: blocked, they end the process unhandled.
 class SignalsBlocked {
 public:
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP})
+      sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &saved, nullptr); }

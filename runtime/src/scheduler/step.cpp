@@ -68,6 +68,8 @@ writ_status Session::step(const writ_step_row *rows, int64_t count, writ_error *
 
 writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, int64_t outputs,
                                  writ_error *error) {
+  if (const writ_status status = package.weightsHold(error); status != WRIT_OK)
+    return status;
   if (const writ_status status = reserve(error); status != WRIT_OK)
     return status;
   if (faultAt(StepStage::reserved)) {
@@ -83,6 +85,10 @@ writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, int64
     run(runs[i]);
     if (runCount > 1)
       keepLogits(runs[i]);
+  }
+  if (const writ_status status = package.weightsHold(error); status != WRIT_OK) {
+    unreserve();
+    return status;
   }
   if (faultAt(StepStage::ran)) {
     unreserve();

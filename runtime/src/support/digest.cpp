@@ -1,30 +1,37 @@
 #include "support/digest.h"
 
-#include <algorithm>
 #include <array>
 #include <sodium/crypto_hash_sha256.h>
 #include <sodium/utils.h>
 
 namespace writ {
 
-std::string sha256Hex(std::span<const std::byte> bytes,
-                      const std::function<void(size_t done)> &progress) {
-  constexpr size_t chunk = 8 << 20;
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  for (size_t done = 0; done < bytes.size();) {
-    const size_t now = std::min(chunk, bytes.size() - done);
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char *>(bytes.data()) + done,
-                              now);
-    done += now;
-    if (progress)
-      progress(done);
-  }
+struct Sha256::State {
+  crypto_hash_sha256_state hash;
+};
+
+Sha256::Sha256() : state(std::make_unique<State>()) {
+  crypto_hash_sha256_init(&state->hash);
+}
+Sha256::~Sha256() = default;
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  crypto_hash_sha256_update(&state->hash, reinterpret_cast<const unsigned char *>(bytes.data()),
+                            bytes.size());
+}
+
+std::string Sha256::finish() {
   std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-  crypto_hash_sha256_final(&state, digest.data());
+  crypto_hash_sha256_final(&state->hash, digest.data());
   std::array<char, 2 * crypto_hash_sha256_BYTES + 1> text;
   sodium_bin2hex(text.data(), text.size(), digest.data(), digest.size());
   return text.data();
+}
+
+std::string sha256Hex(std::span<const std::byte> bytes) {
+  Sha256 hash;
+  hash.update(bytes);
+  return hash.finish();
 }
 
 bool isSha256Hex(const std::string &text) {

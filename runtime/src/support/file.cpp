@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace writ {
 namespace {
@@ -23,6 +24,7 @@ public:
   Descriptor(const Descriptor &) = delete;
   Descriptor &operator=(const Descriptor &) = delete;
   int get() const { return number; }
+  int release() { return std::exchange(number, -1); }
 
 private:
   int number;
@@ -41,6 +43,10 @@ struct stat openedFile(const Descriptor &file, const std::string &path) {
 
 int64_t nanoseconds(const timespec &time) {
   return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+FileIdentity identityOf(const struct stat &status) {
+  return {status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }
 
 bool writeAll(int file, std::string_view contents) {
@@ -78,35 +84,64 @@ std::string readFile(const std::string &path, int64_t limit) {
   return contents;
 }
 
-bool replaceFile(const std::string &path, std::string_view contents) {
-  std::string temporary = path + ".XXXXXX";
-  const Descriptor file(::mkstemp(temporary.data()));
-  if (file.get() < 0)
-    return false;
-  if (writeAll(file.get(), contents) && ::fchmod(file.get(), 0644) == 0 &&
-      ::rename(temporary.c_str(), path.c_str()) == 0)
-    return true;
-  ::unlink(temporary.c_str());
-  return false;
+bool overwriteFile(const std::string &path, std::string_view contents) {
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+  return file.get() >= 0 && writeAll(file.get(), contents);
 }
 
-MappedFile::MappedFile(const std::string &path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+MappedFile::MappedFile(const std::string &path) : path(path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const struct stat status = openedFile(file, path);
-  fileIdentity = {status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-  if (status.st_size == 0)
-    return;
-  void *memory = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_SHARED, file.get(), 0);
-  if (memory == MAP_FAILED)
-    fail(WRIT_IO_ERROR, "cannot map '{}' ({} bytes): {}", path, status.st_size,
-         std::strerror(errno));
-  ::madvise(memory, size_t(status.st_size), MADV_WILLNEED);
-  base = static_cast<const std::byte *>(memory);
+  fileIdentity = identityOf(status);
+  if (status.st_size > 0) {
+    void *memory = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED)
+      fail(WRIT_IO_ERROR, "cannot map '{}' ({} bytes): {}", path, status.st_size,
+           std::strerror(errno));
+    ::madvise(memory, size_t(status.st_size), MADV_WILLNEED);
+    base = static_cast<const std::byte *>(memory);
+  }
+  descriptor = file.release();
 }
 
 MappedFile::~MappedFile() {
   if (base)
     ::munmap(const_cast<std::byte *>(base), size_t(fileIdentity.size));
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+void MappedFile::read(int64_t offset, std::span<std::byte> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got =
+        ::pread(descriptor, out.data() + done, out.size() - done, off_t(offset + int64_t(done)));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      fail(WRIT_IO_ERROR, "cannot read '{}': {}", path, std::strerror(errno));
+    if (got == 0)
+      fail(WRIT_IO_ERROR, "'{}' became shorter while it was read", path);
+    done += size_t(got);
+  }
+}
+
+std::optional<FileIdentity> MappedFile::now() const {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0)
+    return std::nullopt;
+  return identityOf(status);
+}
+
+bool MappedFile::replaceFrom(const void *address) const {
+  const auto at = reinterpret_cast<uintptr_t>(address), begin = reinterpret_cast<uintptr_t>(base);
+  const uintptr_t end = begin + uintptr_t(fileIdentity.size);
+  if (!base || at < begin || at >= end)
+    return false;
+  const uintptr_t pageSize = uintptr_t(::sysconf(_SC_PAGESIZE)), page = at - at % pageSize;
+  return ::mmap(reinterpret_cast<void *>(page), end - page, PROT_READ,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 } // namespace writ

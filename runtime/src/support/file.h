@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,10 +21,12 @@ struct FileIdentity {
 
 /// The whole file. Throws Failure(WRIT_IO_ERROR), also where it is larger than `limit` bytes.
 std::string readFile(const std::string &path, int64_t limit);
-/// Replaces the file at once, so that a reader sees the old or the new one. False on failure.
-bool replaceFile(const std::string &path, std::string_view contents);
+/// Writes the file in place: who is killed meanwhile leaves a part of it, and nothing else. A link
+/// is not followed. False on failure.
+bool overwriteFile(const std::string &path, std::string_view contents);
 
-/// A file mapped read-only and shared: its pages are the page cache's.
+/// A file mapped read-only and shared: its pages are the page cache's. It stays open, so that it
+/// can be asked whether it is still what was mapped.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -39,11 +42,24 @@ public:
   std::span<const std::byte> bytes() const { return {base, size_t(fileIdentity.size)}; }
   const FileIdentity &identity() const { return fileIdentity; }
 
+  /// Reads [offset, offset + out.size()) without touching the mapping, whose pages may be gone.
+  /// Throws Failure(WRIT_IO_ERROR), also where the file ends earlier.
+  void read(int64_t offset, std::span<std::byte> out) const;
+  /// What the file is now; nothing where the system does not say.
+  std::optional<FileIdentity> now() const;
+  /// If `address` lies in the mapping: replaces its page and those after it by zeros, which can be
+  /// read whatever became of the file. Async-signal-safe. False where it lies elsewhere.
+  bool replaceFrom(const void *address) const;
+
 private:
   void swap(MappedFile &other) {
+    std::swap(path, other.path);
+    std::swap(descriptor, other.descriptor);
     std::swap(base, other.base);
     std::swap(fileIdentity, other.fileIdentity);
   }
+  std::string path;
+  int descriptor = -1;
   const std::byte *base = nullptr;
   FileIdentity fileIdentity;
 };
