@@ -3,6 +3,14 @@
 // `batch` runs that many copies of the history as sequences of shared steps and demands that all
 // give the same logits; `rewind` feeds that many tokens of something else first and rewinds. With
 // digest=rows it prints one digest a row, so that the first row that differs can be named.
+// Lines "body PROVIDER ISA" follow: which bodies the trace saw run.
+//
+// flip=threads, chunk or isa is the negative control: a kernel whose bits depend on that. One bit
+// of one key of the first token is flipped where the run has more than one thread, where a step has
+// more than 32 rows, or where the body that stored the key is not the scalar one.
+//
+//   score_digest isa    prints the best instruction set of this machine
+#include "writ/model_abi.h"
 #include "writ/writ.h"
 
 #include <cmath>
@@ -11,6 +19,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sodium.h>
 #include <string>
 #include <vector>
@@ -65,14 +74,52 @@ std::vector<int32_t> readIds(const char *path) {
   return ids;
 }
 
+/// What the trace sees, and does for `flip`.
+struct Trace {
+  const writ_model_desc *model = nullptr;
+  int32_t threads = 1;
+  std::string flip;
+  std::set<std::pair<std::string, std::string>> bodies; ///< provider, instruction set
+
+  static void see(void *user, const writ_step *step, uint32_t call, const writ_provider *provider,
+                  const void *) {
+    Trace &trace = *static_cast<Trace *>(user);
+    const int32_t isa = writ_traced_isa(step, provider);
+    if (isa >= 0)
+      trace.bodies.emplace(provider->id, writ_isa_name(isa));
+    const writ_rows &rows = *step->rows;
+    const bool flips = (trace.flip == "threads" && trace.threads > 1) ||
+                       (trace.flip == "chunk" && rows.count > 32) ||
+                       (trace.flip == "isa" && isa > WRIT_ISA_SCALAR);
+    if (!flips || call != trace.firstStore() || rows.position[0] != 0)
+      return;
+    const writ_kv_view &kv = step->kv[0];
+    const int32_t page = kv.block_table[rows.sequence[0] * kv.table_stride];
+    static_cast<unsigned char *>(kv.k_plane)[page * kv.page_stride] ^= 1;
+  }
+
+private:
+  /// The first call that stores keys, of the prefill's.
+  uint32_t firstStore() const {
+    uint32_t call = 0;
+    while (call < model->call_count && std::string(model->calls[call].family) != "kv_store")
+      ++call;
+    return call;
+  }
+};
+
 } // namespace
 
 int main(int argc, char **argv) {
+  if (argc == 2 && argv[1] == std::string("isa")) {
+    std::puts(writ_isa_name(writ_isa_best()));
+    return 0;
+  }
   if (argc < 3)
     fail("usage: score_digest PACKAGE IDS [key=value ...]");
-  std::map<std::string, std::string> options = {{"threads", "1"}, {"chunk", "32"},  {"isa", ""},
-                                                {"pages", "32"},  {"shuffle", "0"}, {"batch", "1"},
-                                                {"rewind", "0"},  {"digest", "all"}};
+  std::map<std::string, std::string> options = {{"threads", "1"}, {"chunk", "32"},   {"isa", ""},
+                                                {"pages", "32"},  {"shuffle", "0"},  {"batch", "1"},
+                                                {"rewind", "0"},  {"digest", "all"}, {"flip", ""}};
   for (int i = 3; i < argc; ++i) {
     const std::string word = argv[i];
     const size_t equals = word.find('=');
@@ -103,6 +150,9 @@ int main(int argc, char **argv) {
   wanted.poison = 1;
   if (!options["isa"].empty())
     wanted.isa = writ_isa_from_name(options["isa"].c_str());
+  Trace trace{writ_package_model(package), wanted.threads, options["flip"], {}};
+  wanted.trace = Trace::see;
+  wanted.trace_user = &trace;
   writ_session *session = nullptr;
   require(writ_session_create(package, &wanted, &session, &error), error);
 
@@ -143,6 +193,8 @@ int main(int argc, char **argv) {
   }
   if (options["digest"] == "all")
     std::printf("%s\n", hash.hex().c_str());
+  for (const auto &[provider, isa] : trace.bodies)
+    std::printf("body %s %s\n", provider.c_str(), isa.c_str());
   require(writ_session_destroy(session, &error), error);
   require(writ_package_close(package, &error), error);
 }

@@ -28,10 +28,22 @@ STORAGE = ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f16"
 PROFILES = ("portable", "f32")
 
 
+ISAS = ("scalar", "avx2", "avx512")  # ascending
+
+
+def best_isa():
+    return subprocess.run([RUNNER, "isa"], check=True, capture_output=True, text=True).stdout.strip()
+
+
 def supported(isa):
-    flags = pathlib.Path("/proc/cpuinfo").read_text()
-    need = {"scalar": [], "avx2": ["avx2", "fma", "f16c"], "avx512": ["avx512f", "avx512_vnni"]}[isa]
-    return all(f" {flag}" in flags for flag in need)
+    return ISAS.index(isa) <= ISAS.index(best_isa())
+
+
+def expected_body(provider, isa):
+    """The best instruction set up to `isa` that the provider's map lists."""
+    path, = (SOURCE / "kernel_maps").glob(f"*/{provider}.json")
+    bodies = json.loads(path.read_text())["isa"]
+    return max((body for body in bodies if ISAS.index(body) <= ISAS.index(isa)), key=ISAS.index)
 
 
 def built(model, profile):
@@ -81,17 +93,32 @@ class SameBits(TestCase):
         words = [f"{key}={value}" for key, value in options.items()]
         result = subprocess.run([RUNNER, package, path, *words], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, f"{words}: {result.stderr}")
-        return result.stdout.strip()
+        lines = result.stdout.splitlines()
+        bodies = [line.split()[1:] for line in lines if line.startswith("body ")]
+        self.assert_bodies(package, bodies, options.get("isa", best_isa()))
+        return "\n".join(line for line in lines if not line.startswith("body "))
+
+    def assert_bodies(self, package, bodies, isa):
+        """Every provider of a phase ran, and no body but the one that `isa` calls for."""
+        lock = json.loads((package / "writ.lock.json").read_text())
+        phases = [{op[phase]["provider"] for op in lock["resolutions"].values() if phase in op}
+                  for phase in ("prefill", "decode")]
+        self.assertIn({provider for provider, _ in bodies}, [*phases, phases[0] | phases[1]])
+        for provider, body in bodies:
+            self.assertEqual(body, expected_body(provider, isa), f"{provider} at {isa}")
 
     def same(self, package, ids, golden, combinations):
         for options in combinations:
             if not supported(options.get("isa", "scalar")):
-                print(f"skipped: this processor lacks {options['isa']}")
                 continue
             digest = self.digest(package, ids, **options)
             if digest != golden:
                 first = self.first_difference(package, ids, options)
                 self.fail(f"{options} gives {digest}, golden is {golden}; {first}")
+        lacking = {options["isa"] for options in combinations
+                   if not supported(options.get("isa", "scalar"))}
+        if lacking:
+            self.skipTest(f"this processor lacks {', '.join(sorted(lacking))}; the rest agrees")
 
     def first_difference(self, package, ids, options):
         """The first row whose logits differ from those of one thread, chunk 32."""
@@ -162,6 +189,17 @@ class RandomModels(SameBits):
         self.assertNotEqual(self.digest(other, ids), golden)
         exact = built(small_model("llama", "q4_1"), "f32")
         self.assertNotEqual(self.digest(exact, ids), golden)
+
+    def test_NegativeControl_ABitThatDependsOnThreadsChunkOrIsaIsSeen(self):
+        package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
+        ids, golden = history("random"), self.golden("random", "q4_1.portable")
+        for flip, without, with_it in (("threads", {"threads": 1}, {"threads": 3}),
+                                       ("chunk", {"chunk": 32}, {"chunk": 64}),
+                                       ("isa", {"isa": "scalar"}, {"isa": best_isa()})):
+            self.assertEqual(self.digest(package, ids, flip=flip, **without), golden, flip)
+            if flip == "isa" and best_isa() == "scalar":
+                self.skipTest("this processor has scalar bodies only")
+            self.assertNotEqual(self.digest(package, ids, flip=flip, **with_it), golden, flip)
 
     def test_S2_Batches(self):
         package = built(small_model("llama", "q4_1"), "portable")

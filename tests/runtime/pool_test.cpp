@@ -3,7 +3,9 @@
 #include "pool/thread_pool.h"
 #include "support/cpu.h"
 #include "support/float_environment.h"
+#include "writ/writ.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -172,6 +174,41 @@ TEST(Launch, S4_TheBestBodyUpToTheIsaRuns) {
   EXPECT_EQ(launched(gap, WRIT_ISA_AVX2), 0);
   EXPECT_EQ(launched(gap, WRIT_ISA_AVX512), 2);
   EXPECT_EQ(launched(scalar, WRIT_ISA_AVX512), 0);
+}
+
+/// As noteBody, for several threads.
+std::atomic<int> sharedBodyRun{-1};
+template <int Isa> void sharedBody(const void *, int64_t, int64_t) {
+  sharedBodyRun = Isa;
+}
+
+TEST(Launch, S4_TheTraceLearnsWhichBodyRan) {
+  const writ_provider all{"all", "", {sharedBody<0>, sharedBody<1>, sharedBody<2>}};
+  const writ_provider gap{"gap", "", {sharedBody<0>, nullptr, sharedBody<2>}};
+  writ_pool pool(2, 2);
+  std::vector<int32_t> ran;
+  const auto launched = [&](const writ_provider &provider, writ_isa isa, int64_t extent) {
+    writ_step step = stepOf(isa);
+    step.pool = &pool;
+    step.trace_user = &ran;
+    step.trace = [](void *user, const writ_step *step, uint32_t, const writ_provider *provider,
+                    const void *) {
+      static_cast<std::vector<int32_t> *>(user)->push_back(writ_traced_isa(step, provider));
+    };
+    writ_launch(&step, 0, &provider, nullptr, extent, 1);
+    return ran.back();
+  };
+  EXPECT_EQ(launched(gap, WRIT_ISA_AVX512, 0), -1) << "nothing has run yet";
+  for (const int64_t extent : {1, 9}) { // on the caller alone, and on both threads
+    EXPECT_EQ(launched(all, WRIT_ISA_SCALAR, extent), WRIT_ISA_SCALAR);
+    EXPECT_EQ(launched(all, WRIT_ISA_AVX2, extent), WRIT_ISA_AVX2);
+    EXPECT_EQ(launched(gap, WRIT_ISA_AVX2, extent), WRIT_ISA_SCALAR);
+    EXPECT_EQ(launched(gap, WRIT_ISA_AVX512, extent), WRIT_ISA_AVX512);
+  }
+  const writ_step step = stepOf(WRIT_ISA_AVX2);
+  EXPECT_EQ(writ_traced_isa(&step, &all), -1) << "a step without a pool remembers nothing";
+  EXPECT_EQ(writ_traced_isa(nullptr, &all), -1);
+  EXPECT_EQ(writ_traced_isa(&step, nullptr), -1);
 }
 
 TEST(Launch, F1_UnitsAreTheExtentOverTheGrainRoundedUp) {

@@ -160,7 +160,7 @@ WRIT_API writ_status writ_package_open_linked(const struct writ_model_desc *mode
 /// there and the result is 1; the handler then returns, the step in progress runs to its end, and
 /// it and every later step fail with WRIT_IO_ERROR. 0 if the address is none of the package's: the
 /// fault is the program's own affair. Async-signal-safe. The library installs no handler: without
-/// one such a fault ends the process. docs/decisions/008 says why.
+/// one such a fault ends the process. docs/decisions/009 says why.
 WRIT_API int32_t writ_package_contain_fault(const writ_package *package, const void *address);
 
 /// Closes; null is allowed. Refused with WRIT_BUSY while a session of it lives.
@@ -269,6 +269,10 @@ typedef struct writ_session_options {
   writ_trace trace; ///< called after each kernel, on the calling thread; may be null
   void *trace_user;
 } writ_session_options;
+
+/// The instruction set of the body that ran last, where it is one of the provider's; -1 otherwise
+/// (a kernel without units runs no body). To be asked from a trace callback about its own call.
+WRIT_API int32_t writ_traced_isa(const struct writ_step *step, const writ_provider *provider);
 
 /// Sets struct_size and the defaults.
 WRIT_API void writ_session_options_init(writ_session_options *options);

@@ -3,6 +3,14 @@
 #include "pool/thread_pool.h"
 #include "writ/writ.h"
 
+extern "C" WRIT_API int32_t writ_traced_isa(const writ_step *step, const writ_provider *provider) {
+  const writ_body ran = step && step->pool ? step->pool->lastBody() : nullptr;
+  for (int32_t isa = 0; ran && provider && isa < WRIT_ISA_COUNT; ++isa)
+    if (provider->bodies[isa] == ran)
+      return isa;
+  return -1;
+}
+
 extern "C" WRIT_API void writ_launch(const writ_step *step, uint32_t call,
                                      const writ_provider *provider, const void *args,
                                      int64_t extent, int64_t grain) {

@@ -118,6 +118,7 @@ void ThreadPool::waitForWorkers() {
 void ThreadPool::run(writ_body body, const void *args, int64_t units) {
   if (units <= 0)
     return;
+  bodyThatRan = body;
   const int64_t parts = units < activeCount ? units : activeCount;
   if (parts == 1) {
     body(args, 0, units);

@@ -52,6 +52,9 @@ public:
   /// runs the first part; with one unit or one thread it runs everything, and nobody is woken.
   void run(writ_body body, const void *args, int64_t units);
 
+  /// Of the last run that had units; null before the first.
+  writ_body lastBody() const { return bodyThatRan; }
+
 private:
   struct alignas(64) Worker {
     std::atomic<uint32_t> ticket{0}; ///< changes when there is a job
@@ -70,6 +73,7 @@ private:
   const int threadCount;
   const int processors;
   int activeCount;
+  writ_body bodyThatRan = nullptr;
   int started = 0;
   std::unique_ptr<Worker[]> workers;
   std::atomic<uint32_t> spinLimit{0};
