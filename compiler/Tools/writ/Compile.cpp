@@ -3,6 +3,7 @@
 
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/HostBuild.h"
+#include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "compiler/Tools/writ/WritePackage.h"
 #include "writ/package_format.h"
@@ -100,15 +101,14 @@ std::string megabytes(int64_t bytes) {
 
 void printPlan(const CompiledModel &model) {
   const CallModel &call = model.call;
-  std::puts(fmt::format("weights            {:>12} bytes ({})\n"
+  printLine(fmt::format("weights            {:>12} bytes ({})\n"
                         "KV per token       {:>12} bytes\n"
                         "arena per row      {:>12} bytes\n"
                         "arena per output   {:>12} bytes\n"
                         "context length     {:>12} tokens ({} of KV)",
                         call.weightsBytes, megabytes(call.weightsBytes), call.kvBytesPerToken,
                         call.rowArenaBytes, call.outputArenaBytes, call.contextLength,
-                        megabytes(call.kvBytesPerToken * call.contextLength))
-                .c_str());
+                        megabytes(call.kvBytesPerToken * call.contextLength)));
 }
 
 void requireNotInterrupted(const volatile int32_t *stop) {

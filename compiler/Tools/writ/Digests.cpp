@@ -7,8 +7,8 @@
 #include "compiler/Tools/writ/Commands.h"
 #include "compiler/Tools/writ/CompileModel.h"
 #include "compiler/Tools/writ/Install.h"
+#include "compiler/Tools/writ/Output.h"
 
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace writ::tool {
@@ -41,9 +41,8 @@ void printNeeds(const std::vector<EvidenceNeed> &needs, const Catalog &catalog,
                 const CurrentDigests &current) {
   for (const EvidenceNeed &need : needs) {
     const std::string fault = faultOf(catalog, need, current);
-    std::puts(fmt::format("{:<11} {:<40} {}", need.kind, need.subject,
-                          fault.empty() ? "validated" : fault)
-                  .c_str());
+    printLine(fmt::format("{:<11} {:<40} {}", need.kind, need.subject,
+                          fault.empty() ? "validated" : fault));
   }
 }
 
@@ -72,12 +71,12 @@ int runDigests(const DigestsCommand &command) {
     json["needs"] = nlohmann::ordered_json::array();
     for (const EvidenceNeed &need : needs)
       json["needs"].push_back(needJson(catalog, need, current));
-    std::puts(json.dump(1).c_str());
+    printLine(json.dump(1));
   } else if (command.needs || !command.model.empty()) {
     printNeeds(needs, catalog, current);
   } else {
     for (const auto &[key, digest] : current)
-      std::puts(fmt::format("{}  {}", digest, key).c_str());
+      printLine(fmt::format("{}  {}", digest, key));
   }
   return exitOk;
 }

@@ -4,8 +4,8 @@
 #include "compiler/Tools/writ/Commands.h"
 #include "compiler/Tools/writ/LockedFile.h"
 #include "writ/package_format.h"
+#include "compiler/Tools/writ/Output.h"
 
-#include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +22,7 @@ std::string fieldsOf(const nlohmann::json &decision) {
 }
 
 void printWhole(const nlohmann::json &op, const nlohmann::json &decision) {
-  std::puts(fmt::format("{} ({}), '{}' at line {} of the circuit\n"
+  printLine(fmt::format("{} ({}), '{}' at line {} of the circuit\n"
                         "  requires  {{{}}}\n"
                         "  contract  {}\n"
                         "  provider  {} (bodies: {}; split by {})",
@@ -31,12 +31,10 @@ void printWhole(const nlohmann::json &op, const nlohmann::json &decision) {
                         fieldsOf(decision), decision.at("contract").get<std::string>(),
                         decision.at("provider").get<std::string>(),
                         fmt::join(decision.at("isa").get<std::vector<std::string>>(), ", "),
-                        decision.at("partition").get<std::string>())
-                .c_str());
+                        decision.at("partition").get<std::string>()));
   for (const auto &rejected : decision.at("rejected"))
-    std::puts(fmt::format("  rejected  {}: {}", rejected.at("provider").get<std::string>(),
-                          fmt::join(rejected.at("because").get<std::vector<std::string>>(), "; "))
-                  .c_str());
+    printLine(fmt::format("  rejected  {}: {}", rejected.at("provider").get<std::string>(),
+                          fmt::join(rejected.at("because").get<std::vector<std::string>>(), "; ")));
 }
 
 } // namespace
@@ -53,10 +51,9 @@ int runExplain(const ExplainCommand &command) {
       const std::string name = op.at("op");
       names.push_back(name);
       if (command.op.empty())
-        std::puts(fmt::format("{:<24} {:<8} {:<40} {}", name, op.at("phase").get<std::string>(),
+        printLine(fmt::format("{:<24} {:<8} {:<40} {}", name, op.at("phase").get<std::string>(),
                               decision.at("contract").get<std::string>(),
-                              decision.at("provider").get<std::string>())
-                      .c_str());
+                              decision.at("provider").get<std::string>()));
       else if (name == command.op) {
         printWhole(op, decision);
         found = true;

@@ -4,12 +4,15 @@
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Tools/writ/Compile.h"
 #include "compiler/Tools/writ/FaultGuard.h"
+#include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/writ.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <new>
+#include <sstream>
 
 using namespace writ::tool;
 
@@ -157,7 +160,11 @@ int dispatch(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? exitOk : exitUsage;
+    std::ostringstream out, err; // std::cout would lose what it cannot write
+    const int code = app.exit(error, out, err);
+    print(out.str());
+    std::fputs(err.str().c_str(), stderr);
+    return code == 0 ? exitOk : exitUsage;
   }
   const std::string name = app.get_subcommands().front()->get_name();
   if (name == "compile")
@@ -181,8 +188,12 @@ int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   guardMappedFiles();
+  std::signal(SIGXFSZ, SIG_IGN); // a file-size limit is an error of write(), with a reason
+  holdStandardStreams();
   try {
-    return dispatch(argc, argv);
+    const int code = dispatch(argc, argv);
+    flushOutput();
+    return code;
   } catch (const Interrupted &) {
     std::fprintf(stderr, "\nwrit: interrupted\n");
     return exitInterrupted;

@@ -7,6 +7,7 @@
 #include "compiler/Tools/writ/Compile.h"
 #include "compiler/Tools/writ/HostBuild.h"
 #include "compiler/Tools/writ/Install.h"
+#include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/package_format.h"
 
@@ -110,17 +111,16 @@ int runCache(const CacheCommand &command) {
   if (command.prune)
     fs::remove_all(cacheRoot() + "/digests", error);
   if (command.json) {
-    std::puts(list.dump(2).c_str());
+    printLine(list.dump(2));
     return exitOk;
   }
   for (const auto &package : list)
-    std::puts(fmt::format("{}{}  {}  {}  {:.1f} MB", command.prune ? "removed " : "",
+    printLine(fmt::format("{}{}  {}  {}  {:.1f} MB", command.prune ? "removed " : "",
                           package["path"].get<std::string>(), package["model"].get<std::string>(),
                           package["profile"].get<std::string>(),
-                          package["bytes"].get<double>() / 1e6)
-                  .c_str());
+                          package["bytes"].get<double>() / 1e6));
   if (list.empty())
-    std::puts(fmt::format("no package is cached in {}", folder).c_str());
+    printLine(fmt::format("no package is cached in {}", folder));
   return exitOk;
 }
 

@@ -1,8 +1,10 @@
 //===- Run.cpp - `writ run` -----------------------------------------------===//
 #include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 
 #include <cstdio>
+#include <exception>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,9 +12,16 @@
 namespace writ::tool {
 namespace {
 
-int32_t printText(void *, const char *text, int64_t bytes) {
-  const bool written = std::fwrite(text, 1, size_t(bytes), stdout) == size_t(bytes);
-  return written && std::fflush(stdout) == 0 ? 0 : 1;
+/// `user` is the std::exception_ptr that a failure is kept in: none may leave a callback.
+int32_t printText(void *user, const char *text, int64_t bytes) {
+  try {
+    print({text, size_t(bytes)});
+    flushOutput();
+    return 0;
+  } catch (...) {
+    *static_cast<std::exception_ptr *>(user) = std::current_exception();
+    return 1;
+  }
 }
 
 std::vector<int32_t> chatIds(const writ_package *package, const RunCommand &command) {
@@ -112,16 +121,19 @@ int runRun(const RunCommand &command) {
   options.stop_strings = stops.data();
   options.stop_count = int64_t(stops.size());
   options.ignore_end = command.ignoreEnd;
+  std::exception_ptr failure;
   options.callback = printText;
+  options.user = &failure;
   options.stop = stop;
   writ_generate_result result{};
   result.struct_size = sizeof result;
   const writ_status status = writ_generate(session.get(), sequence, ids.data(), int64_t(ids.size()),
                                            &options, &result, &error);
+  if (failure)
+    std::rethrow_exception(failure);
   if (status == WRIT_OK && command.maxTokens > 0)
-    std::fputc('\n', stdout);
-  if (std::fflush(stdout) != 0)
-    throw EnvironmentError({"standard output"}, "E002", "cannot be written");
+    printLine("");
+  flushOutput();
   check(status, error, command.target);
   if (command.stats)
     printStats(session.get(), result);

@@ -2,11 +2,11 @@
 #include "compiler/Import/SafetensorsWriter.h"
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/model_abi.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -139,11 +139,10 @@ int runScore(const ScoreCommand &command) {
     scorer.file->commit();
   const nlohmann::ordered_json json = report(scorer, info, session.get(), scorer.digest.finish());
   if (command.json)
-    std::puts(json.dump().c_str());
+    printLine(json.dump());
   else
-    std::puts(fmt::format("tokens {}, perplexity {}, logits sha256 {}", scorer.rows,
-                          json["perplexity"].dump(), json["logits_sha256"].get<std::string>())
-                  .c_str());
+    printLine(fmt::format("tokens {}, perplexity {}, logits sha256 {}", scorer.rows,
+                          json["perplexity"].dump(), json["logits_sha256"].get<std::string>()));
   return exitOk;
 }
 

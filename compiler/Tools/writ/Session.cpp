@@ -1,11 +1,14 @@
 //===- Session.cpp - opening what the user named --------------------------===//
 #include "compiler/Tools/writ/Session.h"
 
+#include "compiler/Tools/writ/Compile.h"
 #include "compiler/Tools/writ/PackageCache.h"
 
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -158,11 +161,18 @@ std::vector<int32_t> parseIds(const std::string &text, const std::string &source
 std::string readStandardInput() {
   std::string text;
   char buffer[1 << 16];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, stdin))
-    text.append(buffer, count);
-  if (std::ferror(stdin))
-    throw EnvironmentError({"standard input"}, "E001", "cannot be read");
-  return text;
+  while (true) {
+    const ssize_t count = read(STDIN_FILENO, buffer, sizeof buffer);
+    if (count == 0)
+      return text;
+    if (count > 0)
+      text.append(buffer, size_t(count));
+    else if (interrupted)
+      throw Interrupted();
+    else if (errno != EINTR)
+      throw EnvironmentError({"standard input"}, "E001",
+                             fmt::format("cannot be read: {}", std::strerror(errno)));
+  }
 }
 
 const volatile int32_t *interruptFlag() {

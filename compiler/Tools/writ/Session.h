@@ -56,7 +56,7 @@ std::string detokenize(const writ_package *package, const std::vector<int32_t> &
 /// Ids of a JSON list or of numbers separated by white space or commas. E051 where it is neither.
 std::vector<int32_t> parseIds(const std::string &text, const std::string &source);
 
-/// Reads all of standard input.
+/// Reads all of standard input. Interrupted (Compile.h) where Ctrl-C came meanwhile.
 std::string readStandardInput();
 
 /// 1 after SIGINT or SIGTERM. Handlers are installed by the first call.

@@ -2,10 +2,10 @@
 #include "compiler/Import/ReadTokenizer.h"
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/LockedFile.h"
+#include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/package_format.h"
 
-#include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -50,17 +50,15 @@ int runTokenize(const TokenizeCommand &command) {
     for (int32_t id : ids)
       pieces.push_back(tokenizer->piece(id, true));
     // Pieces may end inside a character; such bytes come out as U+FFFD.
-    std::puts(nlohmann::ordered_json{{"ids", ids}, {"pieces", pieces}}
-                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                  .c_str());
+    printLine(nlohmann::ordered_json{{"ids", ids}, {"pieces", pieces}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (command.ids) {
     std::string text;
     for (int32_t id : ids)
       text += tokenizer->piece(id, true);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fputc('\n', stdout);
+    printLine(text);
   } else {
-    std::puts(fmt::format("{}", fmt::join(ids, " ")).c_str());
+    printLine(fmt::format("{}", fmt::join(ids, " ")));
   }
   return exitOk;
 }
