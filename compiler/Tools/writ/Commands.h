@@ -13,11 +13,12 @@
 
 namespace writ::tool {
 
-/// Exit codes, documented in docs/cli.md.
+/// Exit codes, documented in docs/cli.md. The border between 1 and 2: what is wrong whatever the
+/// files hold is usage; what does not fit the files is refused.
 enum ExitCode : int {
   exitOk = 0,
   exitRefused = 1,     ///< a diagnostic was printed
-  exitUsage = 2,       ///< the command line cannot be read
+  exitUsage = 2,       ///< the command line alone is wrong
   exitEnvironment = 3, ///< the machine lacks something: a host compiler, disk space, permission
   exitInterrupted = 130
 };
@@ -29,6 +30,7 @@ struct CompileOptions {
   std::string data; ///< root of contracts/, kernel_maps/, circuits/; empty: the installed ones
   std::string cxx;  ///< host compiler; empty: c++
   bool bringup = false;
+  std::vector<std::string> given; ///< names of those that stand on the command line
 };
 
 struct CompileCommand {
@@ -38,12 +40,15 @@ struct CompileCommand {
 };
 int runCompile(const CompileCommand &command);
 
+inline constexpr int64_t kWholePrompt = -1;
+inline constexpr int64_t kDefaultChunk = 512;
+
 /// How a session is opened.
 struct SessionOptions {
   int threads = 0;     ///< 0: one for each processor
-  std::string chunk;   ///< rows of one step, or "whole"; empty: the default
-  int64_t context = 0; ///< 0: the default
-  std::string isa;     ///< empty: the best
+  int64_t chunk = 0;   ///< rows of one step, or kWholePrompt; 0: kDefaultChunk
+  int64_t context = 0; ///< 0: what is needed
+  int32_t isa = -1;    ///< a writ_isa; -1: the best
   bool verify = false; ///< hash the weights again
 };
 

@@ -156,7 +156,7 @@ void compilePackage(const CompileCommand &command) {
 
 int runCompile(const CompileCommand &command) {
   if (command.output.empty() && !command.dryRun)
-    throw Error({"--output"}, "E051", "a package needs a folder; name one with -o");
+    throw UsageError({"--output"}, "E051", "a package needs a folder; name one with -o");
   try {
     compilePackage(command);
   } catch (const Interrupted &) {

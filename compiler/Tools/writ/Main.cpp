@@ -4,6 +4,7 @@
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Tools/writ/Compile.h"
 #include "compiler/Tools/writ/FaultGuard.h"
+#include "compiler/Tools/writ/Options.h"
 #include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/writ.h"
@@ -11,35 +12,13 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <fmt/format.h>
 #include <new>
 #include <sstream>
 
 using namespace writ::tool;
 
 namespace {
-
-void addCompileOptions(CLI::App *app, CompileOptions &options) {
-  app->add_option("--profile", options.profile, "numerical profile: the contract of every op")
-      ->capture_default_str();
-  app->add_option("--target", options.target, "what the package runs on")->capture_default_str();
-  app->add_option(
-      "--data", options.data,
-      "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)");
-  app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)");
-  app->add_flag("--bringup", options.bringup,
-                "accept providers without current evidence; the package is marked as not for "
-                "production");
-}
-
-void addSessionOptions(CLI::App *app, SessionOptions &options) {
-  app->add_option("--threads", options.threads, "threads (default: one for each processor)")
-      ->check(CLI::Range(1, 1024));
-  app->add_option("--chunk", options.chunk, "prompt tokens of one step, or 'whole' (default: 512)");
-  app->add_option("--ctx", options.context, "longest sequence in tokens")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--isa", options.isa, "scalar, avx2 or avx512 (default: the machine's best)");
-  app->add_flag("--verify", options.verify, "hash the weights again");
-}
 
 void addCompile(CLI::App &app, CompileCommand &command) {
   CLI::App *sub = app.add_subcommand("compile", "compile a model under a numerical contract");
@@ -64,18 +43,7 @@ void addRun(CLI::App &app, RunCommand &command) {
                      "message of a user; the model's chat template is used");
   source->require_option(0, 1);
   sub->add_option("--system", command.system, "system message of --chat");
-  sub->add_option("--max-tokens", command.maxTokens, "tokens to generate at most")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  sub->add_option("--stop", command.stop, "text that ends the generation; may be repeated");
-  sub->add_option("--temperature", command.temperature, "0: always the likeliest token")
-      ->capture_default_str();
-  sub->add_option("--top-k", command.topK, "draw among the k likeliest; 0: all");
-  sub->add_option("--top-p", command.topP, "draw among the likeliest that sum to p");
-  sub->add_option("--min-p", command.minP, "drop tokens below p times the likeliest");
-  sub->add_option("--repeat-penalty", command.repeatPenalty,
-                  "above 1 discourages the last 64 tokens");
-  sub->add_option("--seed", command.seed, "of the random numbers")->capture_default_str();
+  addGenerationOptions(sub, command);
   sub->add_flag("--ignore-end", command.ignoreEnd, "go on after an end token");
   sub->add_flag("--stats", command.stats, "print speed and memory to standard error");
   addSessionOptions(sub, command.session);
@@ -138,12 +106,19 @@ void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &
   sub->add_flag("--json", cache.json, "print one JSON object");
 }
 
+std::string helpNote(const CLI::App &app) {
+  const std::vector<CLI::App *> subs = app.get_subcommands();
+  return fmt::format("`writ {}--help` shows what can stand here",
+                     subs.empty() ? "" : subs.front()->get_name() + " ");
+}
+
 int dispatch(int argc, char **argv) {
   CLI::App app("Writ: one model, one contract, the same bits.", "writ");
   app.set_version_flag("--version", std::string("writ ") + writ_version());
   app.require_subcommand(1);
-  app.footer("exit codes: 0 done, 1 refused (a diagnostic says why), 2 usage, 3 the machine lacks\n"
-             "something (host compiler, permission, space), 130 interrupted");
+  app.footer(
+      "exit codes: 0 done, 1 refused (a diagnostic says why), 2 the command line alone is wrong,\n"
+      "3 the machine lacks something (host compiler, permission, space), 130 interrupted");
   CompileCommand compile;
   RunCommand run;
   ScoreCommand score;
@@ -161,12 +136,14 @@ int dispatch(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     std::ostringstream out, err; // std::cout would lose what it cannot write
-    const int code = app.exit(error, out, err);
+    if (app.exit(error, out, err) != 0)
+      throw UsageError({}, "E054", error.what(), {{{}, helpNote(app)}});
     print(out.str());
-    std::fputs(err.str().c_str(), stderr);
-    return code == 0 ? exitOk : exitUsage;
+    return exitOk;
   }
-  const std::string name = app.get_subcommands().front()->get_name();
+  const CLI::App &chosen = *app.get_subcommands().front();
+  const std::string name = chosen.get_name();
+  run.compile.given = score.compile.given = givenCompileOptions(chosen);
   if (name == "compile")
     return runCompile(compile);
   if (name == "run")
@@ -197,6 +174,9 @@ int main(int argc, char **argv) {
   } catch (const Interrupted &) {
     std::fprintf(stderr, "\nwrit: interrupted\n");
     return exitInterrupted;
+  } catch (const UsageError &error) {
+    std::fprintf(stderr, "%s", error.what());
+    return exitUsage;
   } catch (const EnvironmentError &error) {
     std::fprintf(stderr, "%s", error.what());
     return exitEnvironment;

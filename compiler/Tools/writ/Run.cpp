@@ -46,7 +46,7 @@ std::vector<int32_t> promptIds(const writ_package *package, const RunCommand &co
   if (command.chat)
     return chatIds(package, command);
   if (command.system)
-    throw Error({"--system"}, "E051", "a system message needs --chat");
+    throw UsageError({"--system"}, "E051", "a system message needs --chat");
   std::string text;
   if (command.prompt)
     text = *command.prompt;
@@ -98,7 +98,9 @@ int runRun(const RunCommand &command) {
   writ_error error;
   check(writ_package_get_info(package.get(), &info, &error), error, command.target);
   SessionShape shape;
-  shape.tokens = std::min(info.context_length, int64_t(ids.size()) + command.maxTokens + 1);
+  shape.tokens = int64_t(ids.size());
+  const int64_t room = std::max<int64_t>(info.context_length - shape.tokens, 0);
+  shape.longest = shape.tokens + std::min(room, command.maxTokens);
   SessionPtr session = openSession(package.get(), command.session, shape);
   writ_sequence sequence;
   check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);

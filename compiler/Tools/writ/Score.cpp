@@ -118,7 +118,8 @@ int runScore(const ScoreCommand &command) {
   info.struct_size = sizeof info;
   writ_error error;
   check(writ_package_get_info(package.get(), &info, &error), error, command.target);
-  SessionPtr session = openSession(package.get(), command.session, {int64_t(ids.size()), true});
+  SessionPtr session =
+      openSession(package.get(), command.session, {int64_t(ids.size()), int64_t(ids.size()), true});
   writ_sequence sequence;
   check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);
 

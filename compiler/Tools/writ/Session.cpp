@@ -4,6 +4,7 @@
 #include "compiler/Tools/writ/Compile.h"
 #include "compiler/Tools/writ/PackageCache.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -65,39 +66,38 @@ PackagePtr openTarget(const std::string &target, const CompileOptions &compile, 
   return PackagePtr(package);
 }
 
+/// The sequence must fit the user's context, and that the model's.
+static void requireContext(const writ_package_info &info, int64_t given, int64_t tokens) {
+  if (given > info.context_length)
+    throw Error({"--ctx"}, "E051",
+                fmt::format("{} tokens are more than the model's context of {}", given,
+                            info.context_length));
+  const int64_t context = given ? given : info.context_length;
+  if (tokens > context)
+    throw Error({given ? "--ctx" : info.path}, "E051",
+                fmt::format("{} tokens do not fit into a context of {}", tokens, context),
+                {{{}, fmt::format("the model's context is {}", info.context_length)}});
+}
+
 SessionPtr openSession(const writ_package *package, const SessionOptions &options,
                        const SessionShape &shape) {
   writ_package_info info{};
   info.struct_size = sizeof info;
   writ_error error;
   check(writ_package_get_info(package, &info, &error), error, "package");
+  requireContext(info, options.context, shape.tokens);
   writ_session_options session;
   writ_session_options_init(&session);
   session.threads = options.threads;
-  session.context_tokens = options.context;
-  if (!options.context && shape.tokens)
-    session.context_tokens = shape.tokens;
-  const int64_t whole = std::max<int64_t>(shape.tokens, 1);
-  if (options.chunk == "whole") {
-    session.max_rows = whole;
-  } else if (!options.chunk.empty()) {
-    const std::string &text = options.chunk;
-    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), session.max_rows);
-    if (code != std::errc() || end != text.data() + text.size() || session.max_rows < 1)
-      throw Error({"--chunk"}, "E051",
-                  fmt::format("'{}' is not a number of tokens, 1 or more, or 'whole'", text));
-  } else {
-    session.max_rows = std::min<int64_t>(512, whole);
-  }
+  session.context_tokens = options.context ? options.context : shape.longest;
+  // A step is never larger than what there is to read.
+  session.max_rows = options.chunk == kWholePrompt ? shape.tokens
+                     : options.chunk == 0          ? kDefaultChunk
+                                                   : options.chunk;
+  session.max_rows = std::clamp<int64_t>(session.max_rows, 1, std::max<int64_t>(shape.tokens, 1));
   if (shape.allOutputs)
     session.max_outputs = session.max_rows;
-  if (!options.isa.empty()) {
-    session.isa = writ_isa_from_name(options.isa.c_str());
-    if (session.isa < 0)
-      throw Error(
-          {"--isa"}, "E051",
-          fmt::format("'{}' is not an instruction set; known: scalar, avx2, avx512", options.isa));
-  }
+  session.isa = options.isa >= 0 ? options.isa : session.isa;
   writ_session *created = nullptr;
   const writ_status status = writ_session_create(package, &session, &created, &error);
   check(status, error, info.path);

@@ -18,6 +18,12 @@ public:
   using Error::Error;
 };
 
+/// The command line alone is wrong, whatever the files hold; exit code 2.
+class UsageError : public Error {
+public:
+  using Error::Error;
+};
+
 /// Throws what a failed call of the C API says (E050), with `subject` as its place.
 void check(writ_status status, const writ_error &error, const std::string &subject);
 
@@ -40,12 +46,13 @@ bool isPackage(const std::string &path);
 /// that.
 PackagePtr openTarget(const std::string &target, const CompileOptions &compile, bool verify);
 
-/// Creates a session. `tokens` is the longest sequence that is needed where the user names no
-/// context; `outputs` the rows whose logits one step gives.
+/// What a session is for.
 struct SessionShape {
-  int64_t tokens = 0;
+  int64_t tokens = 0;  ///< that are read in steps; no step is larger
+  int64_t longest = 0; ///< the longest sequence, where the user names no context
   bool allOutputs = false;
 };
+/// Creates a session. E051 where `tokens` do not fit the context, or that not the model's.
 SessionPtr openSession(const writ_package *package, const SessionOptions &options,
                        const SessionShape &shape);
 

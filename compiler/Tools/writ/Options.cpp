@@ -1,0 +1,169 @@
+//===- Options.cpp - options that several commands share ------------------===//
+//
+// CLI11 cuts a number to what its type holds and prints ranges with 309 digits, so that numbers are
+// read here.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Tools/writ/Options.h"
+
+#include "compiler/Tools/writ/Session.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fmt/format.h>
+#include <limits>
+
+namespace writ::tool {
+namespace {
+
+constexpr const char *kCompileGroup = "Options of a model file";
+
+/// What an option takes; `rule` says it in words, in a refusal.
+template <typename Number> struct Range {
+  Number first, last;
+  const char *rule;
+  bool openBelow = false; ///< `first` itself is not taken
+
+  /// False for a NaN.
+  bool contains(Number value) const {
+    return (openBelow ? value > first : value >= first) && value <= last;
+  }
+};
+
+constexpr int64_t kMostInteger = std::numeric_limits<int64_t>::max();
+constexpr float kMostReal = std::numeric_limits<float>::max();
+
+template <typename Number>
+Number parseNumber(const std::string &option, const std::string &text, const Range<Number> &range) {
+  Number value{};
+  const char *end = text.data() + text.size();
+  const auto [next, code] = std::from_chars(text.data(), end, value);
+  if (code == std::errc::result_out_of_range)
+    throw UsageError(
+        {option}, "E051",
+        fmt::format("'{}' is beyond what can be represented, expected {}", text, range.rule));
+  if (code != std::errc() || next != end || !range.contains(value))
+    throw UsageError({option}, "E051", fmt::format("'{}' is not {}", text, range.rule));
+  return value;
+}
+
+/// An option whose text is read as a number of the range.
+template <typename Number>
+CLI::Option *addNumber(CLI::App *app, const std::string &name, Number &target, Range<Number> range,
+                       const std::string &description) {
+  return app
+      ->add_option_function<std::string>(
+          name, [=, &target](const std::string &text) { target = parseNumber(name, text, range); },
+          description)
+      ->type_name("N");
+}
+
+int64_t parseChunk(const std::string &text) {
+  if (text == "whole")
+    return kWholePrompt;
+  return parseNumber<int64_t>("--chunk", text,
+                              {1, kMostInteger, "a whole number of tokens, 1 or more, or 'whole'"});
+}
+
+int32_t parseIsa(const std::string &text) {
+  const int32_t isa = writ_isa_from_name(text.c_str());
+  if (isa >= 0)
+    return isa;
+  std::vector<std::string> known;
+  while (const char *name = writ_isa_name(int32_t(known.size())))
+    known.push_back(name);
+  throw UsageError({"--isa"}, "E051", fmt::format("'{}' is not an instruction set", text),
+                   {{{}, fmt::format("known: {}", fmt::join(known, ", "))}});
+}
+
+std::string parseStop(const std::string &text) {
+  if (text.empty())
+    throw UsageError({"--stop"}, "E051", "the text is empty; a generation ends at some text");
+  return text;
+}
+
+/// The ranges are those of writ_sampling.
+void addSamplingOptions(CLI::App *sub, RunCommand &command) {
+  addNumber<float>(sub, "--temperature", command.temperature, {0, kMostReal, "a number, 0 or more"},
+                   "0: always the likeliest token")
+      ->default_str("0");
+  addNumber<int64_t>(sub, "--top-k", command.topK, {0, kMostInteger, "a whole number, 0 or more"},
+                     "draw among the k likeliest; 0: all");
+  addNumber<float>(sub, "--top-p", command.topP, {0, 1, "a number above 0, at most 1", true},
+                   "draw among the likeliest that sum to p");
+  addNumber<float>(sub, "--min-p", command.minP, {0, 1, "a number from 0 to 1"},
+                   "drop tokens below p times the likeliest");
+  addNumber<float>(sub, "--repeat-penalty", command.repeatPenalty,
+                   {0, kMostReal, "a number above 0", true},
+                   "above 1 discourages the last 64 tokens");
+  addNumber<uint64_t>(
+      sub, "--seed", command.seed,
+      {0, std::numeric_limits<uint64_t>::max(), "a whole number from 0 to 2^64 - 1"},
+      "of the random numbers")
+      ->default_str("0");
+}
+
+} // namespace
+
+void addCompileOptions(CLI::App *app, CompileOptions &options) {
+  app->add_option("--profile", options.profile, "numerical profile: the contract of every op")
+      ->capture_default_str()
+      ->group(kCompileGroup);
+  app->add_option("--target", options.target, "what the package runs on")
+      ->capture_default_str()
+      ->group(kCompileGroup);
+  app->add_option(
+         "--data", options.data,
+         "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)")
+      ->group(kCompileGroup);
+  app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)")
+      ->group(kCompileGroup);
+  app->add_flag("--bringup", options.bringup,
+                "accept providers without current evidence; the package is marked as not for "
+                "production")
+      ->group(kCompileGroup);
+}
+
+std::vector<std::string> givenCompileOptions(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options(
+           [](const CLI::Option *o) { return o->get_group() == kCompileGroup && o->count() > 0; }))
+    names.push_back(option->get_name());
+  return names;
+}
+
+void addSessionOptions(CLI::App *app, SessionOptions &options) {
+  addNumber<int>(app, "--threads", options.threads, {1, 1024, "a whole number from 1 to 1024"},
+                 "threads (default: one for each processor)");
+  app->add_option_function<std::string>(
+         "--chunk", [&](const std::string &text) { options.chunk = parseChunk(text); },
+         "prompt tokens of one step, or 'whole' (default: 512); Ctrl-C acts between steps")
+      ->type_name("N");
+  addNumber<int64_t>(app, "--ctx", options.context,
+                     {1, kMostInteger, "a whole number of tokens, 1 or more"},
+                     "longest sequence in tokens");
+  app->add_option_function<std::string>(
+         "--isa", [&](const std::string &text) { options.isa = parseIsa(text); },
+         "scalar, avx2 or avx512 (default: the machine's best)")
+      ->type_name("NAME");
+  app->add_flag("--verify", options.verify, "hash the weights again");
+}
+
+void addGenerationOptions(CLI::App *sub, RunCommand &command) {
+  addNumber<int64_t>(sub, "--max-tokens", command.maxTokens,
+                     {0, kMostInteger, "a whole number, 0 or more"}, "tokens to generate at most")
+      ->default_str(std::to_string(command.maxTokens));
+  // One text for each --stop: what follows it is the target.
+  sub->add_option_function<std::vector<std::string>>(
+         "--stop",
+         [&](const std::vector<std::string> &texts) {
+           for (const std::string &text : texts)
+             command.stop.push_back(parseStop(text));
+         },
+         "text that ends the generation; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  addSamplingOptions(sub, command);
+}
+
+} // namespace writ::tool

@@ -1,0 +1,30 @@
+//===- Options.h - options that several commands share --------------------===//
+//
+// A value that its option does not take is a UsageError at the option (E051).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Tools/writ/Commands.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace writ::tool {
+
+/// What decides a package.
+void addCompileOptions(CLI::App *app, CompileOptions &options);
+/// The options of addCompileOptions that stand on the command line.
+std::vector<std::string> givenCompileOptions(const CLI::App &app);
+
+/// How a session is opened.
+void addSessionOptions(CLI::App *app, SessionOptions &options);
+
+/// How long a text is generated, and how its tokens are drawn.
+void addGenerationOptions(CLI::App *sub, RunCommand &command);
+
+} // namespace writ::tool
