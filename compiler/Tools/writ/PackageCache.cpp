@@ -12,11 +12,12 @@
 #include "writ/package_format.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace writ::tool {
 namespace fs = std::filesystem;
@@ -26,11 +27,28 @@ std::string packagesFolder() {
   return cacheRoot() + "/packages";
 }
 
-void makeFolder(const std::string &path) {
+/// Creates the folder of the packages, and looks whether something can be put there.
+void makePackagesFolder() {
+  const std::string path = packagesFolder();
   std::error_code error;
   fs::create_directories(path, error);
+  if (!error && access(path.c_str(), W_OK | X_OK) != 0)
+    error.assign(errno, std::generic_category());
   if (error)
-    throw EnvironmentError({path}, "E002", "cannot be made: " + error.message());
+    throw EnvironmentError({path}, "E002", "cannot be written: " + error.message(),
+                           {{{},
+                             "the package of a model file is kept there; let XDG_CACHE_HOME name a "
+                             "folder that can be written, or use `writ compile -o`"}});
+}
+
+/// What is remembered saves time, no more: where it cannot be kept, it is computed again.
+void remember(const std::string &folder, const std::string &file, const std::string &digest) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  try {
+    writeFileAtomically(file, digest);
+  } catch (const Error &) {
+  }
 }
 
 /// Everything that decides what a package holds.
@@ -62,8 +80,7 @@ std::string rememberedDigest(const std::string &path) {
     if (std::string digest = readFile(file); digest.size() == 64)
       return digest;
   const std::string digest = sha256File(path);
-  makeFolder(folder);
-  writeFileAtomically(file, digest);
+  remember(folder, file, digest);
   return digest;
 }
 
@@ -73,13 +90,18 @@ std::string cachedPackage(const std::string &model, const CompileOptions &option
   std::error_code error;
   if (fs::exists(folder + "/" + kLibraryFile, error))
     return folder;
-  makeFolder(packagesFolder());
+  makePackagesFolder();
   CompileCommand command;
   command.model = model;
   command.output = folder;
   command.options = options;
   compilePackage(command);
   return folder;
+}
+
+void removeCachedPackage(const std::string &package) {
+  std::error_code error;
+  fs::remove_all(package, error);
 }
 
 int runCache(const CacheCommand &command) {

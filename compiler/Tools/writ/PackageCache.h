@@ -12,6 +12,9 @@ namespace writ::tool {
 /// otherwise. Returns its folder.
 std::string cachedPackage(const std::string &model, const CompileOptions &options);
 
+/// Removes a package that cachedPackage() gave, so that it is compiled anew.
+void removeCachedPackage(const std::string &package);
+
 /// SHA-256 of a file, remembered in the cache by device, inode, size and times.
 std::string rememberedDigest(const std::string &path);
 

@@ -48,22 +48,53 @@ bool isPackage(const std::string &path) {
   return fs::is_directory(path, error);
 }
 
-PackagePtr openTarget(const std::string &target, const CompileOptions &compile, bool verify) {
-  const std::string path = isPackage(target) ? target : cachedPackage(target, compile);
+namespace {
+
+writ_status openPackage(const std::string &path, bool verify, PackagePtr *package,
+                        writ_error *error) {
   writ_open_options options;
   writ_open_options_init(&options);
   options.verify = verify;
   bool progress = false;
   options.log = logLine;
   options.log_user = &progress;
-  writ_package *package = nullptr;
-  writ_error error;
-  const writ_status status = writ_package_open(path.c_str(), &options, &package, &error);
+  writ_package *opened = nullptr;
+  const writ_status status = writ_package_open(path.c_str(), &options, &opened, error);
   if (progress)
     std::fputc('\n', stderr);
+  package->reset(opened);
+  return status;
+}
+
+/// Whether compiling anew can help.
+bool isDamage(writ_status status) {
+  return status == WRIT_BAD_PACKAGE || status == WRIT_DIGEST_MISMATCH ||
+         status == WRIT_VERSION_MISMATCH || status == WRIT_IO_ERROR;
+}
+
+} // namespace
+
+PackagePtr openTarget(const std::string &target, const CompileOptions &compile, bool verify) {
+  const bool cached = !isPackage(target);
+  if (!cached && !compile.given.empty())
+    throw Error({compile.given.front()}, "E051",
+                fmt::format("'{}' is a package, whose compilation is done", target),
+                {{{}, "leave the option out, or name the model file"}});
+  std::string path = cached ? cachedPackage(target, compile) : target;
+  PackagePtr package;
+  writ_error error;
+  writ_status status = openPackage(path, verify, &package, &error);
+  if (cached && isDamage(status)) {
+    // The user knows the model, not the package: it is ours to mend.
+    std::fprintf(stderr, "writ: warning: the cached package is damaged and is compiled anew: %s\n",
+                 error.text);
+    removeCachedPackage(path);
+    path = cachedPackage(target, compile);
+    status = openPackage(path, verify, &package, &error);
+  }
   check(status, error, path);
-  guardPackage(package);
-  return PackagePtr(package);
+  guardPackage(package.get());
+  return package;
 }
 
 /// The sequence must fit the user's context, and that the model's.

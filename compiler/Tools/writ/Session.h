@@ -42,8 +42,9 @@ using SessionPtr = std::unique_ptr<writ_session, SessionDestroyer>;
 /// Whether the path is a package folder (it holds a lock).
 bool isPackage(const std::string &path);
 
-/// Opens a package, or compiles a model file into the cache (once for the same inputs) and opens
-/// that.
+/// Opens a package, or compiles a model file into the cache (once for the same inputs, and again
+/// where what lies there is damaged) and opens that. E051 where compile options are given with a
+/// package.
 PackagePtr openTarget(const std::string &target, const CompileOptions &compile, bool verify);
 
 /// What a session is for.
