@@ -4,95 +4,57 @@
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/HostBuild.h"
 #include "compiler/Tools/writ/Output.h"
+#include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
+#include "compiler/Tools/writ/Staging.h"
 #include "compiler/Tools/writ/WritePackage.h"
 #include "writ/package_format.h"
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <optional>
 
 namespace writ::tool {
 namespace fs = std::filesystem;
 namespace {
 
-/// One line on stderr for each stage; shares of a long one replace each other on a terminal.
+/// One line on stderr for each stage; the shares of a long one replace each other on a terminal.
 class Stages {
 public:
-  void begin(const std::string &what) {
+  void begin(const std::string &text) {
     end();
+    what = text;
     std::fprintf(stderr, "writ: %s", what.c_str());
     std::fflush(stderr);
-    running = true;
     start = std::chrono::steady_clock::now();
+    progress.emplace(what);
   }
+  void show(double share) { progress->show(share); }
   void end() {
-    if (!running)
+    if (!progress)
       return;
+    redraw();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     std::fprintf(stderr, " (%.1f s)\n", took.count());
-    running = false;
   }
   ~Stages() {
-    if (running)
-      std::fputc('\n', stderr);
+    if (!progress)
+      return;
+    redraw();
+    std::fputc('\n', stderr);
   }
 
 private:
-  bool running = false;
+  void redraw() {
+    if (progress->clear())
+      std::fprintf(stderr, "writ: %s", what.c_str());
+    progress.reset();
+  }
+  std::string what;
+  std::optional<ProgressLine> progress;
   std::chrono::steady_clock::time_point start;
-};
-
-/// The folder that a package is written in before it takes its place; removed unless it does.
-class Staging {
-public:
-  explicit Staging(const std::string &output) : output(fs::absolute(output).lexically_normal()) {
-    if (!this->output.has_filename()) // a path that ends in '/'
-      this->output = this->output.parent_path();
-    std::error_code error;
-    if (fs::exists(this->output, error) && !isReplaceable())
-      throw Error({output}, "E052",
-                  "a folder or file stands here that is not a package; it is left alone",
-                  {{{}, "name another folder with -o, or remove it"}});
-    fs::create_directories(this->output.parent_path(), error);
-    folder = this->output.string() + fmt::format(".writing-{}", getpid());
-    fs::remove_all(folder, error);
-    if (!fs::create_directory(folder, error))
-      throw EnvironmentError({output}, "E002", "cannot be made: " + error.message());
-  }
-  ~Staging() {
-    std::error_code error;
-    if (!folder.empty())
-      fs::remove_all(folder, error);
-  }
-  Staging(const Staging &) = delete;
-  Staging &operator=(const Staging &) = delete;
-
-  const std::string &path() const { return folder; }
-
-  /// Puts the folder at its place, in one step where something stood there before.
-  void commit() {
-    if (renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, output.c_str(), RENAME_NOREPLACE) == 0)
-      folder.clear();
-    else if (errno != EEXIST ||
-             renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, output.c_str(), RENAME_EXCHANGE) != 0)
-      throw EnvironmentError({output.string()}, "E002",
-                             fmt::format("cannot be put in place: {}", std::strerror(errno)));
-  }
-
-private:
-  bool isReplaceable() const {
-    std::error_code error;
-    return fs::is_directory(output, error) &&
-           (fs::is_empty(output, error) || fs::exists(output / kLockFile, error));
-  }
-  fs::path output;
-  std::string folder; ///< empty once it was renamed
 };
 
 std::string megabytes(int64_t bytes) {
@@ -116,10 +78,39 @@ void requireNotInterrupted(const volatile int32_t *stop) {
     throw Interrupted();
 }
 
+/// Builds what is staged. Where the machine cannot, the sources are put where they can be read.
+void build(const CompileCommand &command, Staging &staging, const volatile int32_t *stop) {
+  const std::string place = staging.sourcesPlace();
+  try {
+    buildPackage(staging.path(), place, command.options.cxx);
+  } catch (const EnvironmentError &error) {
+    requireNotInterrupted(stop);
+    staging.commitSources();
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    diagnostics.back().notes.push_back(
+        {{},
+         fmt::format("the sources are kept in {}{}", place,
+                     place == command.output ? "" : "; the package that was there is as it was")});
+    throw EnvironmentError(diagnostics);
+  }
+}
+
+/// A compiler that is missing is told before the long work; the sources are written all the same.
+void warnWithoutCompiler(const std::string &cxx) {
+  try {
+    hostCompilerVersion(cxx);
+  } catch (const EnvironmentError &error) {
+    std::fprintf(stderr, "writ: warning: %s; the sources are written, and not built\n",
+                 error.diagnostics().front().message.c_str());
+  }
+}
+
 } // namespace
 
 void compilePackage(const CompileCommand &command) {
   const volatile int32_t *stop = interruptFlag();
+  if (!command.dryRun && !command.noBuild)
+    warnWithoutCompiler(command.options.cxx);
   Stages stages;
   stages.begin(fmt::format("resolving and lowering {} under '{}'",
                            fs::path(command.model).filename().string(), command.options.profile));
@@ -136,16 +127,17 @@ void compilePackage(const CompileCommand &command) {
   requireNotInterrupted(stop);
   Staging staging(command.output);
   stages.begin(fmt::format("packing {} of weights", megabytes(model.call.weightsBytes)));
-  writePackage(model, staging.path(), [&](double) { requireNotInterrupted(stop); });
+  try {
+    writePackage(model, staging.path(), [&](double share) {
+      requireNotInterrupted(stop);
+      stages.show(share);
+    });
+  } catch (const Error &error) {
+    throw staging.shown(error);
+  }
   if (!command.noBuild) {
     stages.begin("building the emitted code");
-    try {
-      buildPackage(staging.path(), command.output, command.options.cxx);
-    } catch (const EnvironmentError &) {
-      requireNotInterrupted(stop);
-      staging.commit(); // the sources are kept; without lib/ the package does not open
-      throw;
-    }
+    build(command, staging, stop);
   }
   requireNotInterrupted(stop);
   staging.commit();

@@ -9,7 +9,8 @@ namespace writ::tool {
 struct Interrupted {};
 
 /// Compiles and writes the package `command.output`: whole, or not at all. Where the host compiler
-/// fails, the sources stand there without lib/.
+/// fails, the sources stand there without lib/; a package that works stays, and they stand beside
+/// it.
 void compilePackage(const CompileCommand &command);
 
 } // namespace writ::tool

@@ -6,6 +6,8 @@
 #include "compiler/Tools/writ/Session.h"
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -21,8 +23,37 @@ namespace writ::tool {
 namespace fs = std::filesystem;
 namespace {
 
+/// A folder below /tmp that is removed. Its name is plain, which that of a package need not be: in
+/// a path, `;`, `"` and `$` mean something to CMake and to make.
+class PlainFolder {
+public:
+  PlainFolder() {
+    if (!mkdtemp(name))
+      throw EnvironmentError({"/tmp"}, "E002",
+                             fmt::format("cannot be written: {}", strerror(errno)));
+  }
+  ~PlainFolder() {
+    std::error_code error;
+    fs::remove_all(name, error);
+  }
+  PlainFolder(const PlainFolder &) = delete;
+  PlainFolder &operator=(const PlainFolder &) = delete;
+  std::string path() const { return name; }
+
+private:
+  char name[sizeof "/tmp/writ-build-XXXXXX"] = "/tmp/writ-build-XXXXXX";
+};
+
+void copy(const std::string &from, const std::string &to, const std::string &shown) {
+  std::error_code error;
+  fs::copy(from, to, fs::copy_options::recursive, error);
+  if (error)
+    throw EnvironmentError({shown}, "E002", "cannot be written: " + error.message());
+}
+
 /// Runs a program without a shell, its output in `log` (appended). Returns its exit status, or -1
-/// with errno where it cannot be started.
+/// with errno where it cannot be started. What it started ends with it where Ctrl-C comes, which
+/// the group of processes makes possible: CMake does not pass a signal on.
 int run(const std::vector<std::string> &words, const std::string &log) {
   std::vector<char *> arguments;
   for (const std::string &word : words)
@@ -33,10 +64,14 @@ int run(const std::vector<std::string> &words, const std::string &log) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // group 0: the child's own
   pid_t child;
   // environment: does not change numerics
   const int started =
-      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (started != 0) {
     errno = started;
@@ -46,6 +81,8 @@ int run(const std::vector<std::string> &words, const std::string &log) {
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR)
       return -1;
+    else if (*interruptFlag())
+      kill(-child, SIGTERM);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -69,12 +106,17 @@ std::string excerpt(const std::string &log) {
   return text.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-[[noreturn]] void fail(const std::string &shown, const std::string &what, const std::string &log) {
+/// `folder`, where it was built, is named as it is `shown`.
+[[noreturn]] void fail(const std::string &shown, const std::string &what, const std::string &log,
+                       const std::string &folder) {
+  std::string said = excerpt(log);
+  for (size_t at = 0; (at = said.find(folder, at)) != std::string::npos; at += shown.size())
+    said.replace(at, folder.size(), shown);
   throw EnvironmentError({shown}, "E060", fmt::format("the emitted code was not built: {}", what),
-                         {{{shown + "/build.log"}, "the build said:" + excerpt(log)},
+                         {{{shown + "/build.log"}, "the build said:" + said},
                           {{},
-                           "the sources are kept; install a C++20 compiler (g++ 12 or clang 14) "
-                           "and cmake, or name one with --cxx"}});
+                           "install a C++20 compiler (g++ 12 or clang 14) and cmake, or name one "
+                           "with --cxx"}});
 }
 
 } // namespace
@@ -102,16 +144,20 @@ std::string hostCompilerVersion(const std::string &cxx) {
 
 void buildPackage(const std::string &package, const std::string &shown, const std::string &cxx) {
   hostCompilerVersion(cxx);
-  const std::string tree = package + "/.build", log = package + "/build.log";
+  const PlainFolder folder;
+  const std::string source = folder.path(), tree = source + "/tree", built = source + "/lib";
+  const std::string log = package + "/build.log";
+  copy(package + "/CMakeLists.txt", source + "/CMakeLists.txt", source);
+  copy(package + "/src", source + "/src", source);
   std::vector<std::string> configure = {"cmake",
                                         "-S",
-                                        package,
+                                        source,
                                         "-B",
                                         tree,
                                         "-DCMAKE_BUILD_TYPE=Release",
                                         "-DCMAKE_CXX_FLAGS=", // not those of the environment
-                                        "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + package + "/lib",
-                                        "-DCMAKE_ARCHIVE_OUTPUT_DIRECTORY=" + package + "/lib",
+                                        "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + built,
+                                        "-DCMAKE_ARCHIVE_OUTPUT_DIRECTORY=" + built,
                                         "-DWRIT_ROOT=" + installRoot(),
                                         "-DCMAKE_CXX_COMPILER=" + (cxx.empty() ? "c++" : cxx)};
   int status = run(configure, log);
@@ -119,12 +165,12 @@ void buildPackage(const std::string &package, const std::string &shown, const st
     fail(shown,
          status < 0 ? fmt::format("cmake does not start: {}", strerror(errno))
                     : fmt::format("cmake ended with {}", status),
-         log);
+         log, source);
   status = run({"cmake", "--build", tree, "--parallel", "2"}, log);
   if (status != 0)
-    fail(shown, fmt::format("the compiler ended with {}", status), log);
+    fail(shown, fmt::format("the compiler ended with {}", status), log, source);
+  copy(built, package + "/lib", shown + "/lib");
   std::error_code error;
-  fs::remove_all(tree, error);
   fs::remove(log, error);
 }
 

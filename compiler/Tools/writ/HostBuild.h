@@ -9,8 +9,8 @@ namespace writ::tool {
 /// none.
 std::string hostCompilerVersion(const std::string &cxx);
 
-/// Builds PACKAGE/CMakeLists.txt into PACKAGE/lib/libmodel.so. The build tree is a temporary folder
-/// that is removed. On failure the compiler's own message is shown, what it said in full is kept in
+/// Builds PACKAGE/CMakeLists.txt into PACKAGE/lib/libmodel.so, in a temporary folder that is
+/// removed. On failure the compiler's own message is shown, what it said in full is kept in
 /// PACKAGE/build.log, and EnvironmentError is thrown (E060), naming the package as `shown`.
 void buildPackage(const std::string &package, const std::string &shown, const std::string &cxx);
 

@@ -150,6 +150,13 @@ std::vector<EmittedFile> irOf(const CompiledModel &model) {
 
 } // namespace
 
+std::span<const char *const> packageEntries() {
+  static constexpr const char *entries[] = {
+      kLockFile, kWeightsFile, kTokenizerFile, kChatFile,   kReportFile,  "CMakeLists.txt",
+      "src",     "ir",         "lib",          "build.log", kStampFile};
+  return entries;
+}
+
 void writeIr(const CompiledModel &model, const std::string &folder) {
   for (const EmittedFile &stage : irOf(model))
     writeText(folder, stage.path, stage.text);

@@ -4,8 +4,13 @@
 #include "compiler/Tools/writ/CompileModel.h"
 
 #include <functional>
+#include <span>
 
 namespace writ::tool {
+
+/// The names that a package has at its top, whether the compiler, the host build or the first
+/// opening makes them. Whatever else stands there is the user's.
+std::span<const char *const> packageEntries();
 
 /// Share of the work that is done, 0 to 1.
 using Progress = std::function<void(double)>;
