@@ -43,7 +43,8 @@ build: setup ## build build/bin/writ and build/bin/writ-opt
 build-clang: setup
 	$(call configure-and-build,clang,$(call folders,$(BITS)))
 
-demo: build ## compile MODEL and let it answer
+demo: setup ## build the tool alone, compile MODEL and let it answer
+	$(call configure-and-build,default,writ writ_runtime)
 	@scripts/demo $(MODEL)
 
 # Tests that need a model say so when it is absent; they are reported as skipped, not as passed.
