@@ -6,6 +6,7 @@
 #include "compiler/Import/Parameters.h"
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/EditDistance.h"
+#include "compiler/Support/Utf8.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -400,11 +401,15 @@ const Json &findCircuit(const Catalog &catalog, const ModelFile &model) {
     notes.push_back(
         {{},
          fmt::format("circuits: {}; a family is added by one circuit file", quotedList(known))});
-    throw Error({model.path()}, "E030",
-                architecture && architecture->asString()
-                    ? fmt::format("no circuit fits architecture '{}'", *architecture->asString())
-                    : "metadata key 'general.architecture' is missing; no circuit fits",
-                notes);
+    std::string message = "metadata key 'general.architecture' is missing; no circuit fits";
+    if (architecture && architecture->asString())
+      message =
+          fmt::format("no circuit fits architecture '{}'", printable(*architecture->asString()));
+    else if (architecture)
+      message =
+          fmt::format("metadata key 'general.architecture' is {}, not a string; no circuit fits",
+                      architecture->type);
+    throw Error({model.path()}, "E030", message, notes);
   }
   for (const Json *circuit : fitting)
     notes.push_back({circuit->at("match").location(), "this circuit fits"});

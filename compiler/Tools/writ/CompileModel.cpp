@@ -4,10 +4,13 @@
 #include "compiler/Import/ReadTokenizer.h"
 #include "compiler/Support/EditDistance.h"
 #include "compiler/Tools/writ/Install.h"
+#include "compiler/Tools/writ/WritePackage.h"
 #include "ir/Reference/SourceDigest.h"
 #include "writ/kernel_table.h"
 
+#include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 namespace writ::tool {
 namespace {
@@ -21,6 +24,16 @@ const Profile &findProfile(const Catalog &catalog, const std::string &name) {
     known.push_back(entry.first);
   throw Error({"--profile"}, "E051", fmt::format("'{}' is not a profile", name),
               {{{}, "profiles: " + quotedList(known)}});
+}
+
+void requireTarget(const Catalog &catalog, const std::string &name) {
+  std::set<std::string> targets;
+  for (const auto &[id, map] : catalog.kernelMaps())
+    targets.insert(map.target);
+  const std::vector<std::string> known(targets.begin(), targets.end());
+  if (!targets.contains(name))
+    throw Error({"--target"}, "E051", fmt::format("'{}' is not a target", name),
+                {{{}, "targets: " + quotedList(known)}});
 }
 
 /// A model without a usable template still continues text; a chat with it is refused.
@@ -58,12 +71,21 @@ CurrentDigests currentDigests(const Catalog &catalog) {
   return digests;
 }
 
+void requireNoPackage(const std::string &path) {
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::path(path) / kLockFile, error))
+    throw Error({path}, "E020", "a package, where a model file is wanted",
+                {{{}, "run, score, tokenize and explain take a package"}});
+}
+
 CompiledModel compileModel(const std::string &path, const CompileOptions &options) {
+  requireNoPackage(path);
   CompiledModel model;
   model.file = openModelFile(path);
   model.catalog = Catalog::load(dataPaths(options.data), linkedFunctions());
   const Profile &profile = findProfile(model.catalog, options.profile);
   model.profile = profile.id;
+  requireTarget(model.catalog, options.target);
   model.instance = instantiate(model.catalog, findCircuit(model.catalog, *model.file), *model.file);
   model.tokenizer = readTokenizer(*model.file);
   if (int64_t(model.tokenizer.tokens.size()) != model.instance.vocabulary)

@@ -29,6 +29,9 @@ struct CompiledModel {
   CallModel call;
 };
 
+/// Refuses a package where a model file is wanted (E020).
+void requireNoPackage(const std::string &path);
+
 /// Reads, instantiates, resolves and lowers. Production demands current evidence (E103).
 CompiledModel compileModel(const std::string &path, const CompileOptions &options);
 

@@ -1,10 +1,11 @@
 //===- Explain.cpp - `writ explain` ---------------------------------------===//
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Support/EditDistance.h"
+#include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Commands.h"
 #include "compiler/Tools/writ/LockedFile.h"
-#include "writ/package_format.h"
 #include "compiler/Tools/writ/Output.h"
+#include "writ/package_format.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,20 +22,36 @@ std::string fieldsOf(const nlohmann::json &decision) {
   return fmt::format("{}", fmt::join(fields, ", "));
 }
 
-void printWhole(const nlohmann::json &op, const nlohmann::json &decision) {
-  printLine(fmt::format("{} ({}), '{}' at line {} of the circuit\n"
+void printWhole(const nlohmann::json &op, const nlohmann::json &decision,
+                const std::string &circuit) {
+  printLine(fmt::format("{} ({}), '{}' at {}:{}\n"
                         "  requires  {{{}}}\n"
                         "  contract  {}\n"
                         "  provider  {} (bodies: {}; split by {})",
                         op.at("op").get<std::string>(), op.at("phase").get<std::string>(),
-                        decision.at("family").get<std::string>(), op.at("circuit_line").get<int>(),
-                        fieldsOf(decision), decision.at("contract").get<std::string>(),
+                        decision.at("family").get<std::string>(), circuit,
+                        op.at("circuit_line").get<int>(), fieldsOf(decision),
+                        decision.at("contract").get<std::string>(),
                         decision.at("provider").get<std::string>(),
                         fmt::join(decision.at("isa").get<std::vector<std::string>>(), ", "),
                         decision.at("partition").get<std::string>()));
   for (const auto &rejected : decision.at("rejected"))
     printLine(fmt::format("  rejected  {}: {}", rejected.at("provider").get<std::string>(),
                           fmt::join(rejected.at("because").get<std::vector<std::string>>(), "; ")));
+}
+
+/// Where the circuit of a package lies in the data folder. Its id is its file's stem.
+std::string circuitOf(const std::string &package) {
+  const nlohmann::json lock = nlohmann::json::parse(readFile(package + "/" + kLockFile));
+  return "circuits/" + lock.at("circuit").at("id").get<std::string>() + ".json";
+}
+
+Note nearestOps(const std::string &op, const std::vector<std::string> &names,
+                const std::string &package) {
+  const std::vector<std::string> nearest = nearestNames(op, names);
+  return {{},
+          nearest.empty() ? fmt::format("`writ explain {}` lists the ops", package)
+                          : "nearest: " + quotedList(nearest)};
 }
 
 } // namespace
@@ -44,6 +61,7 @@ int runExplain(const ExplainCommand &command) {
   nlohmann::json report;
   try {
     report = nlohmann::json::parse(readLockedFile(command.package, kReportFile));
+    const std::string circuit = circuitOf(command.package);
     std::vector<std::string> names;
     bool found = false;
     for (const auto &op : report.at("ops")) {
@@ -55,13 +73,13 @@ int runExplain(const ExplainCommand &command) {
                               decision.at("contract").get<std::string>(),
                               decision.at("provider").get<std::string>()));
       else if (name == command.op) {
-        printWhole(op, decision);
+        printWhole(op, decision, circuit);
         found = true;
       }
     }
     if (!command.op.empty() && !found)
       throw Error({command.package}, "E051", fmt::format("there is no op '{}'", command.op),
-                  {{{}, "nearest: " + quotedList(nearestNames(command.op, names))}});
+                  {nearestOps(command.op, names, command.package)});
   } catch (const nlohmann::json::exception &error) {
     throw Error({path}, "E050", fmt::format("not a report of this version: {}", error.what()));
   }

@@ -10,6 +10,7 @@
 #include "writ/writ.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
@@ -106,10 +107,13 @@ void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &
   sub->add_flag("--json", cache.json, "print one JSON object");
 }
 
-std::string helpNote(const CLI::App &app) {
-  const std::vector<CLI::App *> subs = app.get_subcommands();
-  return fmt::format("`writ {}--help` shows what can stand here",
-                     subs.empty() ? "" : subs.front()->get_name() + " ");
+UsageError usageOf(const CLI::App &app, std::string what) {
+  const std::vector<CLI::App *> chosen = app.get_subcommands();
+  what[0] = char(std::tolower(static_cast<unsigned char>(what[0])));
+  return UsageError({}, "E054", what,
+                    {{{},
+                      fmt::format("`writ {}--help` shows what can stand here",
+                                  chosen.empty() ? "" : chosen.front()->get_name() + " ")}});
 }
 
 int dispatch(int argc, char **argv) {
@@ -137,7 +141,7 @@ int dispatch(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     std::ostringstream out, err; // std::cout would lose what it cannot write
     if (app.exit(error, out, err) != 0)
-      throw UsageError({}, "E054", error.what(), {{{}, helpNote(app)}});
+      throw usageOf(app, error.what());
     print(out.str());
     return exitOk;
   }

@@ -1,8 +1,11 @@
 //===- Run.cpp - `writ run` -----------------------------------------------===//
 #include "compiler/Support/FileIO.h"
+#include "compiler/Tools/writ/Compile.h"
 #include "compiler/Tools/writ/Output.h"
+#include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
@@ -45,8 +48,6 @@ std::vector<int32_t> chatIds(const writ_package *package, const RunCommand &comm
 std::vector<int32_t> promptIds(const writ_package *package, const RunCommand &command) {
   if (command.chat)
     return chatIds(package, command);
-  if (command.system)
-    throw UsageError({"--system"}, "E051", "a system message needs --chat");
   std::string text;
   if (command.prompt)
     text = *command.prompt;
@@ -60,8 +61,50 @@ std::vector<int32_t> promptIds(const writ_package *package, const RunCommand &co
   return tokenizeText(package, text, WRIT_TOKENIZE_ADD_SPECIAL | WRIT_TOKENIZE_PARSE_SPECIAL);
 }
 
+/// Feeds all of the prompt but its last step, which the generation begins with: the steps are those
+/// of the whole, and between them it is shown how far they are. Returns how many tokens were fed.
+struct Fed {
+  writ_status status = WRIT_OK;
+  int64_t tokens = 0, nanoseconds = 0;
+};
+Fed feedPrompt(writ_session *session, writ_sequence sequence, const std::vector<int32_t> &ids,
+               const volatile int32_t *stop, writ_error *error) {
+  writ_session_options used{};
+  used.struct_size = sizeof used;
+  writ_session_get_options(session, &used, nullptr);
+  Fed fed;
+  fed.tokens = (int64_t(ids.size()) - 1) / used.max_rows * used.max_rows;
+  if (fed.tokens == 0)
+    return fed;
+  struct Reading {
+    ProgressLine line{"reading the prompt"};
+    double total;
+    static int32_t take(void *user, writ_session *, int64_t first, int64_t) {
+      Reading &self = *static_cast<Reading *>(user);
+      self.line.show(double(first) / self.total);
+      return 0;
+    }
+  } reading;
+  reading.total = double(ids.size());
+  const auto start = std::chrono::steady_clock::now();
+  fed.status = writ_sequence_feed(session, sequence, ids.data(), fed.tokens, WRIT_OUTPUTS_NONE,
+                                  Reading::take, &reading, stop, error);
+  fed.nanoseconds =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start)
+          .count();
+  return fed;
+}
+
 double rate(int64_t tokens, int64_t nanoseconds) {
   return nanoseconds > 0 ? double(tokens) * 1e9 / double(nanoseconds) : 0;
+}
+
+/// The user asked for more than the sequence could hold.
+void noteFullContext(const writ_package_info &info, int64_t given) {
+  const bool isLower = given && given < info.context_length;
+  std::fprintf(stderr, "writ: note: the text ends because the context of %lld tokens is full%s\n",
+               static_cast<long long>(isLower ? given : info.context_length),
+               isLower ? "; raise --ctx" : "");
 }
 
 void printStats(const writ_session *session, const writ_generate_result &result) {
@@ -85,6 +128,8 @@ void printStats(const writ_session *session, const writ_generate_result &result)
 } // namespace
 
 int runRun(const RunCommand &command) {
+  if (command.system && !command.chat)
+    throw UsageError({"--system"}, "E051", "a system message needs --chat");
   const volatile int32_t *stop = interruptFlag();
   PackagePtr package = openTarget(command.target, command.compile, command.session.verify);
   const std::vector<int32_t> ids = promptIds(package.get(), command);
@@ -129,14 +174,23 @@ int runRun(const RunCommand &command) {
   options.stop = stop;
   writ_generate_result result{};
   result.struct_size = sizeof result;
-  const writ_status status = writ_generate(session.get(), sequence, ids.data(), int64_t(ids.size()),
-                                           &options, &result, &error);
+  const Fed fed = feedPrompt(session.get(), sequence, ids, stop, &error);
+  if (fed.status == WRIT_STOPPED)
+    throw Interrupted();
+  check(fed.status, error, command.target);
+  const writ_status status =
+      writ_generate(session.get(), sequence, ids.data() + fed.tokens,
+                    int64_t(ids.size()) - fed.tokens, &options, &result, &error);
+  result.prompt_tokens += fed.tokens;
+  result.prefill_nanoseconds += fed.nanoseconds;
   if (failure)
     std::rethrow_exception(failure);
   if (status == WRIT_OK && command.maxTokens > 0)
     printLine("");
   flushOutput();
   check(status, error, command.target);
+  if (result.finish == WRIT_FINISH_CONTEXT)
+    noteFullContext(info, command.session.context);
   if (command.stats)
     printStats(session.get(), result);
   return *stop ? exitInterrupted : exitOk;

@@ -3,6 +3,7 @@
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Output.h"
+#include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
 #include "writ/model_abi.h"
 
@@ -25,6 +26,7 @@ struct Scorer {
   std::vector<float> row;
   int64_t rows = 0;
   std::string failure;
+  ProgressLine progress{"scoring"};
 
   static int32_t take(void *user, writ_session *session, int64_t first, int64_t count) {
     Scorer &self = *static_cast<Scorer *>(user);
@@ -52,6 +54,7 @@ struct Scorer {
         file->write(bytes);
     }
     rows += count;
+    progress.show(double(rows) / double(ids.size()));
     // Row i gives the distribution of token i + 1; the last row's has no token to score.
     const int64_t scored = std::min<int64_t>(count, int64_t(ids.size()) - 1 - first);
     if (scored <= 0)
@@ -131,6 +134,7 @@ int runScore(const ScoreCommand &command) {
   const writ_status status =
       writ_sequence_feed(session.get(), sequence, ids.data(), int64_t(ids.size()), WRIT_OUTPUTS_ALL,
                          Scorer::take, &scorer, stop, &error);
+  scorer.progress.clear();
   if (!scorer.failure.empty())
     throw Error({command.target}, "E050", scorer.failure);
   if (status == WRIT_STOPPED && *stop)

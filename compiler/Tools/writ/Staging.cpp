@@ -80,6 +80,8 @@ bool isStale(const fs::path &folder, const std::string &prefix) {
 } // namespace
 
 Staging::Staging(const std::string &output) : given(output) {
+  while (given.size() > 1 && given.ends_with('/'))
+    given.pop_back();
   std::error_code error;
   this->output = fs::weakly_canonical(fs::absolute(output), error); // a link's folder is replaced
   if (error)
