@@ -1,10 +1,11 @@
-"""What docs/adding-a-provider.md promises: new files, and no edit of another one."""
+"""What docs/adding-a-provider.md and docs/adding-a-family.md promise: new files, and no edit of another one."""
 import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import harness
@@ -12,7 +13,8 @@ from harness import BUILD, SOURCE, WORK, WRIT, TestCase, random_model
 
 PARITY = BUILD / "bin" / "stitched_parity"
 PROVIDER = SOURCE / "examples" / "added_provider"
-PAGES = {name: (SOURCE / "docs" / f"adding-a-{name}.md") for name in ("provider",)}
+PAGES = {name: (SOURCE / "docs" / f"adding-a-{name}.md") for name in ("provider", "family")}
+FAMILY = SOURCE / "examples" / "smallest_circuit"
 # What a build of the runtime reads, and the data.
 TREE = ("CMakeLists.txt", "cmake", "scripts", "runtime", "contracts", "kernel_maps", "circuits")
 
@@ -119,6 +121,60 @@ class Provider(Adding):
         said = writ("compile", model, "--bringup", "-o", out / "none", code=1)
         self.assertIn(refused, said)
         self.assertIn("[E101]", said)
+
+
+class Family(Adding):
+    def model(self):
+        path = self.folder() / "smallest.gguf"
+        subprocess.run([sys.executable, FAMILY / "make_model.py", path], check=True)
+        return path
+
+    def test_C3_N18_AFamilyIsOneNewFile(self):
+        data, model, out = self.data(), self.model(), self.folder()
+        refused = "no circuit fits architecture 'smallest' [E030]"
+        _, err = self.writ("compile", model, "--bringup", "--data", data, "-o", out / "none", code=1)
+        self.assertIn(f"{model}: error: {refused}", err)
+        self.assertIn("a family is added by one circuit file", err)
+        self.assertIn(f"{model.name}: error: {refused}", PAGES["family"].read_text())
+
+        before = files(data)
+        circuit = data / "circuits" / "smallest.json"
+        self.assertNotIn("circuits/smallest.json", before)
+        shutil.copy(FAMILY / "smallest.json", circuit)
+        package = out / "package"
+        self.writ("compile", model, "--bringup", "--data", data, "-o", package)
+
+        ops = [line.split()[0] for line in self.writ("explain", package)[0].splitlines()
+               if " prefill " in line]  # fmt: skip
+        named = [[op["name"] for op in section["ops"]]
+                 for section in json.loads(circuit.read_text())["sections"]]  # fmt: skip
+        layers = [f"blk.{layer}.{name}" for layer in range(2) for name in named[1]]
+        self.assertEqual(ops, named[0] + layers + named[2])
+        self.assertEqual(json.loads((package / "writ.lock.json").read_text())["circuit"]["id"], "smallest")
+
+        result, _ = self.parity(package, model, data)
+        self.assertEqual((result["verdict"], result["circuit"]), ("validated", "smallest"))
+        self.assertTrue(all(op["elements"] > 0 and op["differences"] == 0
+                            for providers in result["ops"].values() for op in providers.values()))  # fmt: skip
+
+        words = ("run", package, "--prompt", "the smallest", "--max-tokens", "12", "--ignore-end")
+        text = self.writ(*words, "--threads", "1")[0]
+        self.assertEqual(self.writ(*words, "--threads", "3", "--chunk", "5")[0], text)
+        self.assertGreater(len(text), 1)
+
+        circuit.unlink()
+        self.assertEqual(files(data), before)
+        _, err = self.writ("compile", model, "--bringup", "--data", data, "-o", out / "none", code=1)
+        self.assertIn(refused, err)
+
+    def test_C3_NegativeControl_AFaultInTheNewFileStandsAtItsPlace(self):
+        data, model, out = self.data(), self.model(), self.folder()
+        circuit = data / "circuits" / "smallest.json"
+        shutil.copy(FAMILY / "smallest.json", circuit)
+        harness.replace(circuit, '"b": "output"', '"b": "outputs"')
+        _, err = self.writ("compile", model, "--bringup", "--data", data, "-o", out / "none", code=1)
+        self.assertIn(f"{circuit}:{harness.position(circuit, chr(34) + 'outputs')}: error: input 'outputs' of op "
+                      "'blk.0.sum' is made by no op before it [E030]", err)
 
 
 class Pages(Adding):
