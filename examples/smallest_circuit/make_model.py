@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a GGUF file of the family `smallest` (smallest.json), with random weights.
 
-usage: make_model.py OUT.gguf [--layers N] [--width N] [--heads N] [--seed N]
+usage: make_model.py OUT.gguf [--layers N] [--width N] [--heads N] [--seed N] [--chat-template TEXT]
 
 A model file is metadata and tensors: what stands below is all that this family needs. The tokenizer is
 byte-level BPE without merges: one token for each byte, and one that ends a text.
@@ -43,6 +43,7 @@ def main():
     parser.add_argument("out")
     for name, default in (("layers", 2), ("width", 32), ("heads", 2), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
+    parser.add_argument("--chat-template")
     a = parser.parse_args()
 
     tokens = ["<|end|>", *byte_tokens()]
@@ -60,6 +61,8 @@ def main():
         "tokenizer.ggml.merges": array(STRING, []),
         "tokenizer.ggml.eos_token_id": u32(0),
     }
+    if a.chat_template:
+        metadata["tokenizer.chat_template"] = text(a.chat_template)
     shapes = {"token_embd.weight": (len(tokens), a.width)}
     for layer in range(a.layers):
         for name in ("q", "k", "v", "output"):
@@ -69,7 +72,7 @@ def main():
     infos, data = b"", b""
     for name, (rows, columns) in shapes.items():
         infos += string(name) + struct.pack("<IQQIQ", 2, columns, rows, F32, len(data))
-        weights = [source.randrange(-1024, 1024) / 1024 / columns**0.5 for _ in range(rows * columns)]
+        weights = [source.randrange(-1024, 1024) / 256 / columns**0.5 for _ in range(rows * columns)]
         data += struct.pack(f"<{len(weights)}f", *weights)
         data += bytes(-len(data) % 32)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(metadata))
