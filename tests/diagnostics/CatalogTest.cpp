@@ -8,6 +8,8 @@ using writ::test::DataTree;
 namespace {
 
 const char *const linearMap = "kernel_maps/linear/linear_q4_1_i8_b32.json";
+const char *const gateMap = "kernel_maps/gate/silu_gate_f32.json";
+const char *const gateContract = "contracts/gate/silu_gate_f32_v0.json";
 
 std::string firstLine(const std::string &text) {
   return text.substr(0, text.find('\n'));
@@ -131,6 +133,91 @@ TEST(Catalog, AnIdIsItsFilesStem) {
       std::string(linearMap) + ":" + tree.position(linearMap, "\"linear_q4_1\"") +
           ": error: id 'linear_q4_1' stands in 'linear_q4_1_i8_b32.json'; an id is its file's "
           "stem [E120]");
+}
+
+TEST(Catalog, C1_E121_AFileLiesInTheFolderOfItsFamily) {
+  DataTree maps;
+  maps.write("kernel_maps/rope/linear_q4_1_i8_b32.json", maps.read(linearMap));
+  std::filesystem::remove(maps.path(linearMap));
+  EXPECT_EQ(firstLine(maps.fault()),
+            "kernel_maps/rope/linear_q4_1_i8_b32.json:" +
+                maps.position("kernel_maps/rope/linear_q4_1_i8_b32.json", "\"linear\"") +
+                ": error: op 'linear' stands in the folder of 'rope' [E121]");
+  DataTree contracts;
+  const std::string moved = "contracts/rope/silu_gate_f32_v0.json";
+  contracts.write(moved, contracts.read(gateContract));
+  std::filesystem::remove(contracts.path(gateContract));
+  EXPECT_EQ(firstLine(contracts.fault()),
+            moved + ":" + contracts.position(moved, "\"gate\"") +
+                ": error: family 'gate' stands in the folder of 'rope' [E121]");
+}
+
+TEST(Catalog, C1_E122_AMapUsesTheNamesOfItsFamily) {
+  DataTree operands;
+  operands.replace(gateMap, "\"up\": {", "\"upp\": {");
+  EXPECT_EQ(operands.fault().substr(0, operands.fault().find(gateMap, 1)),
+            std::string(gateMap) + ":" + operands.position(gateMap, "\"upp\"") +
+                ": error: 'upp' is not an operand of 'gate' [E122]\nnote: nearest: 'up'\n");
+  EXPECT_NE(operands.fault().find(std::string(gateMap) + ":" +
+                                  operands.position(gateMap, "{\n    \"gate\"") +
+                                  ": error: operand 'up' of 'gate' is missing [E122]\n"),
+            std::string::npos)
+      << operands.fault();
+  DataTree dimensions;
+  dimensions.replace(gateMap, "\"n\": { \"min\"", "\"columns\": { \"min\"");
+  EXPECT_EQ(firstLine(dimensions.fault()),
+            std::string(gateMap) + ":" + dimensions.position(gateMap, "\"columns\"") +
+                ": error: 'columns' is not a dimension of 'gate' [E122]");
+  DataTree attributes;
+  attributes.replace(gateMap, "\"activation\": [\"silu\"]", "");
+  EXPECT_EQ(firstLine(attributes.fault()),
+            std::string(gateMap) +
+                ":1:1: error: attribute 'activation' of 'gate' is missing; a map says which values "
+                "it accepts [E122]");
+}
+
+TEST(Catalog, C1_E122_AProfileUsesTheNamesOfTheFamily) {
+  const std::string file = "contracts/profiles/portable.json";
+  DataTree fields;
+  fields.replace(file, "\"match\": { \"activation\"", "\"match\": { \"function\"");
+  EXPECT_EQ(firstLine(fields.fault()),
+            file + ":" + fields.position(file, "\"function\"") +
+                ": error: 'function' is not an operand or attribute of 'gate' [E122]");
+  DataTree families;
+  families.replace(file, "\"op\": \"gate\"", "\"op\": \"gated\"");
+  EXPECT_EQ(families.fault(), file + ":" + families.position(file, "\"gated\"") +
+                                  ": error: 'gated' is not an op family [E122]\n"
+                                  "note: nearest: 'gate'\n");
+}
+
+TEST(Catalog, C1_E123_AContractOfAnotherFamilyIsRefused) {
+  DataTree maps;
+  maps.replace(gateMap, "\"silu_gate_f32_v0\"", "\"residual_f32_v0\"");
+  EXPECT_EQ(firstLine(maps.fault()),
+            std::string(gateMap) + ":" + maps.position(gateMap, "\"residual_f32_v0\"") +
+                ": error: contract 'residual_f32_v0' is of family 'residual', not 'gate' [E123]");
+  DataTree profiles;
+  const std::string file = "contracts/profiles/portable.json";
+  profiles.replace(file, "\"residual_f32_v0\"", "\"silu_gate_f32_v0\"");
+  profiles.replace(file, "\"op\": \"gate\"", "\"op\": \"residual\"");
+  EXPECT_NE(profiles.fault().find("error: contract 'silu_gate_f32_v0' is of family 'gate', not "
+                                  "'residual' [E123]\n"),
+            std::string::npos)
+      << profiles.fault();
+}
+
+TEST(Catalog, C8_E126_TheSplitOfAMapFitsItsArguments) {
+  DataTree extents;
+  extents.replace(gateMap, "\"extent\": [\"rows\"]", "\"extent\": [\"up\"]");
+  EXPECT_EQ(extents.fault(), std::string(gateMap) + ":" + extents.position(gateMap, "\"up\"],") +
+                                 ": error: extent 'up' is not an i64 argument of 'silu_gate_f32' "
+                                 "[E126]\n");
+  DataTree partitions;
+  partitions.replace(gateMap, "\"partition\": \"row\"", "\"partition\": \"column\"");
+  EXPECT_EQ(partitions.fault(),
+            std::string(gateMap) + ":" + partitions.position(gateMap, "\"column\"") +
+                ": error: partition 'column' is not one of the possible ones: 'serial', 'row' "
+                "[E126]\n");
 }
 
 } // namespace
