@@ -112,7 +112,7 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
     return std::nullopt;
   if (!tensor)
     throw Error({model.path()}, "E032",
-                fmt::format("tensor '{}' is missing; it is the {} of an op", wanted, operand),
+                fmt::format("tensor '{}' is missing; it is the {}", wanted, operand),
                 {{weight.location(), "the circuit names it here"}});
   usedTensors.insert(tensor->name);
   return InstanceWeight{tensor->name, tensor->storage->name, tensor->shape, {}};

@@ -183,6 +183,9 @@ TEST(Pipeline, E202_AnInputThatNothingMakes) {
   EXPECT_EQ(faults[0].code, "E202");
   EXPECT_EQ(faults[0].message,
             "'blk.0.rope_q' reads 'nowhere' in prefill, but no op before it makes that");
+  const auto op = std::find_if(instance.ops.begin(), instance.ops.end(),
+                               [](const InstanceOp &o) { return o.op == "rope"; });
+  EXPECT_EQ(faults[0].location, op->location);
 }
 
 TEST(Pipeline, C11_CodesAreMadeFromFloatsAlone) {
@@ -203,6 +206,7 @@ TEST(Pipeline, E203_TextThatIsNoModule) {
       faultsOf([&] { compilation.parse("module {\n  graph.model\n}", "broken.mlir"); });
   ASSERT_FALSE(faults.empty());
   EXPECT_EQ(faults[0].code, "E203");
+  EXPECT_EQ(faults[0].message, "expected attribute value");
   EXPECT_EQ(faults[0].location.file, "broken.mlir");
   EXPECT_EQ(faults[0].location.line, 2u);
 }
