@@ -133,7 +133,7 @@ void attention(benchmark::State &state, const writ_provider *provider, int isa, 
       keys = kWindow;
   }
   for (auto _ : state) {
-    provider->bodies[isa](slots.data(), 0, rows * kKvHeads);
+    provider->bodies[isa](slots.data(), 0, rows * kHeads);
     benchmark::ClobberMemory();
   }
   double pairs = 0;

@@ -7,9 +7,9 @@
 // Keys lie in tiles of 32 and chunks of 256 at absolute positions. A chunk starts from m = -inf, l
 // = o = 0 (tile.h); chunks are merged ascending, the first that a query sees being copied; out =
 // rn(o * rn(1 / l)). What no query of a block sees is never read, nor is a page that holds nothing
-// else looked up. A unit is one KV head of one row, rows of one KV head being neighbours, so that a
-// run of units shares the pages: unit = kv_head * rows + row. A run is taken in blocks of queries
-// of one sequence.
+// else looked up. A unit is one query, a head of a row. Those that share a KV head are neighbours,
+// so that a run of units shares the pages: unit = (kv_head * rows + row) * group + head of the
+// group. A run is taken in blocks of queries of one sequence.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -164,27 +164,26 @@ void attendPages(const Args &args, int64_t window, int64_t begin, int64_t end) {
     block.count = 0;
   };
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t kvHead = unit / args.rows, row = unit % args.rows;
-    for (int64_t head = kvHead * group; head < (kvHead + 1) * group; ++head) {
-      if (block.count == kMaxQueries ||
-          (block.count > 0 && (block.sequence != sequence[row] || block.kvHead != kvHead)))
-        flush();
-      const int64_t keys = position[row] + 1, at = (row * args.heads + head) * headDim;
-      const KeyRange visible{keys > window ? keys - window : 0, keys};
-      if (block.count == 0) {
-        block.sequence = sequence[row];
-        block.kvHead = kvHead;
-        block.visible = visible;
-      }
-      Query &query = block.queries[block.count++];
-      query.q = static_cast<const float *>(args.q) + at;
-      query.out = static_cast<float *>(args.out) + at;
-      query.visible = visible;
-      if (visible.begin < block.visible.begin)
-        block.visible.begin = visible.begin;
-      if (visible.end > block.visible.end)
-        block.visible.end = visible.end;
+    const int64_t kvHead = unit / group / args.rows, row = unit / group % args.rows;
+    const int64_t head = kvHead * group + unit % group;
+    if (block.count == kMaxQueries ||
+        (block.count > 0 && (block.sequence != sequence[row] || block.kvHead != kvHead)))
+      flush();
+    const int64_t keys = position[row] + 1, at = (row * args.heads + head) * headDim;
+    const KeyRange visible{keys > window ? keys - window : 0, keys};
+    if (block.count == 0) {
+      block.sequence = sequence[row];
+      block.kvHead = kvHead;
+      block.visible = visible;
     }
+    Query &query = block.queries[block.count++];
+    query.q = static_cast<const float *>(args.q) + at;
+    query.out = static_cast<float *>(args.out) + at;
+    query.visible = visible;
+    if (visible.begin < block.visible.begin)
+      block.visible.begin = visible.begin;
+    if (visible.end > block.visible.end)
+      block.visible.end = visible.end;
   }
   flush();
 }
