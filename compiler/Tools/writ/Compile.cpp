@@ -81,6 +81,8 @@ void requireNotInterrupted(const volatile int32_t *stop) {
 /// Builds what is staged. Where the machine cannot, the sources are put where they can be read.
 void build(const CompileCommand &command, Staging &staging, const volatile int32_t *stop) {
   const std::string place = staging.sourcesPlace();
+  // Beside is ".failed" longer; a slash at the end of the output is not part of a place.
+  const bool isBeside = place.size() > command.output.size();
   try {
     buildPackage(staging.path(), place, command.options.cxx);
   } catch (const EnvironmentError &error) {
@@ -90,7 +92,7 @@ void build(const CompileCommand &command, Staging &staging, const volatile int32
     diagnostics.back().notes.push_back(
         {{},
          fmt::format("the sources are kept in {}{}", place,
-                     place == command.output ? "" : "; the package that was there is as it was")});
+                     isBeside ? "; the package that was there is as it was" : "")});
     throw EnvironmentError(diagnostics);
   }
 }
