@@ -220,9 +220,9 @@ void Instantiation::bindState(const Json &json, const Family &family, InstanceOp
   if (writes)
     ++group.layers;
   if (group.layers == 0)
-    throw Error(state->location(), "E030",
-                fmt::format("op '{}' reads KV group '{}' before anything is stored in it", op.name,
-                            name));
+    throw Error(
+        state->location(), "E030",
+        fmt::format("op '{}' reads KV group '{}' before anything is stored in it", op.name, name));
   op.kvLayer = group.layers - 1;
   if (op.dimensions.at("kv_heads") != group.kvHeads ||
       op.dimensions.at("head_dim") != group.headDim)

@@ -54,8 +54,8 @@ const LayerVariant *LayerVariants::choose(const Parameters &parameters, int64_t 
     return fitting[0];
   std::vector<Note> notes;
   for (const LayerVariant *variant : fitting)
-    notes.push_back({variant->json->at("when").location(),
-                     fmt::format("variant '{}' fits", variant->id)});
+    notes.push_back(
+        {variant->json->at("when").location(), fmt::format("variant '{}' fits", variant->id)});
   throw Error(declared->location(), "E030",
               fmt::format("{} variants fit layer {}; exactly one must", fitting.size(), layer),
               notes);

@@ -140,8 +140,9 @@ std::string Parameters::expand(const Json &json) const {
       for (const auto &entry : words)
         known.push_back(entry.first);
       throw Error(json.location(), "E030", fmt::format("'{{{}}}' stands for nothing here", name),
-                  {{{}, known.empty() ? "only sections that repeat have such words"
-                                      : "known are: " + quotedList(known)}});
+                  {{{},
+                    known.empty() ? "only sections that repeat have such words"
+                                  : "known are: " + quotedList(known)}});
     }
     from = close + 1;
   }

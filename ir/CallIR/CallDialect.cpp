@@ -129,8 +129,8 @@ LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError() << "names " << kv.getGroup() << ", which is no KV group";
     // call.kernel C8
     if (auto buffer = dyn_cast<BufferAttr>(value)) {
-      const auto limit = int64_t(buffer.getArena() == "rows" ? memory.getRowArena()
-                                                             : memory.getOutputArena());
+      const auto limit =
+          int64_t(buffer.getArena() == "rows" ? memory.getRowArena() : memory.getOutputArena());
       if (buffer.getOffset() >= limit)
         return emitOpError() << "argument '" << argument.getName() << "' lies at "
                              << buffer.getOffset() << " of an arena of " << limit << " bytes";

@@ -31,20 +31,35 @@ class Variants(TestCase):
         self.assertIn(".layers = 4", source)
         self.assertIn(".layers = 1", source)
 
+    def facts(self, *options):
+        """What the report says of the parameters of a model of six layers."""
+        model = random_model("--circuit", "gemma3", "--layers", "6", "--parameter", "window=40", *options,
+                             name="six")  # fmt: skip
+        return json.loads((self.compiled(model) / "report.json").read_text())["parameters"]
+
     def test_AFamilyFactIsOverriddenByTheMetadataOrRefusedByName(self):
-        facts = json.loads((self.compiled(alternating("--layers", "6")) / "report.json").read_text())
-        self.assertIn("sliding_window", json.dumps(facts))
-        model = harness.random_model("--circuit", "gemma3", "--layers", "6", "--parameter", "window=40",
-                                     name="six")
-        defaults = self.compiled(model) / "src" / "model.cpp"
-        self.assertIn(".layers = 5", defaults.read_text())  # five of six are local
-        other = harness.random_model("--circuit", "gemma3", "--layers", "6", "--parameter", "window=40",
-                                     "--parameter", "period=2", name="six-by-two")
-        self.assertIn(".layers = 3", (self.compiled(other) / "src" / "model.cpp").read_text())
+        facts = self.facts()
+        self.assertEqual((facts["period"], facts["rope_base_local"]), (6, 10000))
+        facts = self.facts("--parameter", "period=2", "--parameter", "rope_base_local=5000.0")
+        self.assertEqual((facts["period"], facts["rope_base_local"]), (2, 5000))
         _, err = self.writ("compile", alternating("--set", "gemma3.embedding_scale=30", name="scaled"),
                            "--bringup", "--dry-run", code=1)
         self.assertIn("metadata key 'gemma3.embedding_scale' (30) is not consumed by circuit 'gemma3'", err)
         self.assertIn("[E031]", err)
+
+    def test_AModelWithoutOneOfTheKindsIsRefused(self):
+        _, err = self.writ("compile", random_model("--circuit", "gemma3", "--layers", "5", "--parameter",
+                                                   "window=40", name="five"), "--bringup", "--dry-run", code=1)
+        self.assertIn("the model does not satisfy 'layers >= period'", err)
+        self.assertIn("[E034]", err)
+
+    def test_S1_S4_TheSameTextFromEveryThreadCountAndInstructionSet(self):
+        package = harness.package(alternating(), "--bringup")
+        said = {self.writ("run", package, "--prompt", "a history beyond the window of 40 positions, over tiles",
+                          "--max-tokens", "24", *options)[0]
+                for options in ((), ("--threads", "3"), ("--threads", "1", "--isa", "scalar"))}
+        self.assertEqual(len(said), 1, said)
+        self.assertGreater(len(said.pop()), 0)
 
     def test_AnotherBaseOfTheLocalLayersGivesOtherBits(self):
         weights = [(self.compiled(alternating(*options, name="base")) / "weights.safetensors").read_bytes()

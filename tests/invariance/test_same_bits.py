@@ -68,11 +68,14 @@ def built(model, profile):
     return path
 
 
-def history(model_name):
-    """Token ids: the demo model reads prose, a random one bytes of a fixed sequence."""
-    if model_name == "smollm2":
-        texts = json.loads((SOURCE / "tests/data/logits/smollm2.json").read_text())["texts"]
-        return texts["prose"]["ids"][:TOKENS]
+def prose(model):
+    """What a real model reads, as the oracle tokenized it."""
+    texts = json.loads((SOURCE / "tests" / "data" / "logits" / f"{model}.json").read_text())["texts"]
+    return texts["prose"]["ids"][:TOKENS]
+
+
+def random_bytes():
+    """What a small model reads: a fixed sequence of the ids of bytes."""
     source = random.Random(640)
     return [3 + source.randrange(256) for _ in range(TOKENS)]
 
@@ -133,12 +136,16 @@ class SameBits(TestCase):
         return json.loads(path.read_text())[key]
 
 
-class DemoModel(SameBits):
+class RealModel:
+    """Every way to compute, of a model of scripts/models.json."""
+
+    name = None
+
     def setUp(self):
-        self.model, self.ids = real_model(), history("smollm2")
+        self.model, self.ids = real_model(self.name), prose(self.name)
 
     def check(self, profile, combinations):
-        self.same(built(self.model, profile), self.ids, self.golden("smollm2", profile), combinations)
+        self.same(built(self.model, profile), self.ids, self.golden(self.name, profile), combinations)
 
     def test_S1_Threads(self):
         self.check("portable", [{"threads": n} for n in (1, 2, 3, 7)])
@@ -170,18 +177,26 @@ class DemoModel(SameBits):
                                                    ("scalar", "avx2", "avx512"))])
 
 
+class DemoModel(RealModel, SameBits):
+    name = "smollm2"
+
+
+class SecondFamily(RealModel, SameBits):
+    name = "gemma3"  # its window of 512 is crossed
+
+
 class RandomModels(SameBits):
     """Every family and storage type, where the slow ways (one row a step, scalar bodies) are cheap."""
 
     def check(self, circuit, storage, combinations):
         for profile in PROFILES:
             package = built(small_model(circuit, storage), profile)
-            self.same(package, history("random"), self.golden(*golden_of(circuit, storage, profile)),
+            self.same(package, random_bytes(), self.golden(*golden_of(circuit, storage, profile)),
                       combinations)
 
     def test_NegativeControl_OtherWeightsOrderOrProfileAreSeenToDiffer(self):
         package = built(small_model("llama", "q4_1"), "portable")
-        ids, golden = history("random"), self.golden(*golden_of("llama", "q4_1", "portable"))
+        ids, golden = random_bytes(), self.golden(*golden_of("llama", "q4_1", "portable"))
         self.assertEqual(self.digest(package, ids), golden)
         swapped = ids[:-2] + [ids[-1], ids[-2]]
         self.assertNotEqual(self.digest(package, swapped), golden)
@@ -192,7 +207,7 @@ class RandomModels(SameBits):
 
     def test_NegativeControl_ABitThatDependsOnThreadsChunkOrIsaIsSeen(self):
         package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
-        ids, golden = history("random"), self.golden("random", "q4_1.portable")
+        ids, golden = random_bytes(), self.golden("random", "q4_1.portable")
         for flip, without, with_it in (("threads", {"threads": 1}, {"threads": 3}),
                                        ("chunk", {"chunk": 32}, {"chunk": 64}),
                                        ("isa", {"isa": "scalar"}, {"isa": best_isa()})):
@@ -203,7 +218,7 @@ class RandomModels(SameBits):
 
     def test_S2_Batches(self):
         package = built(small_model("llama", "q4_1"), "portable")
-        ids = history("random")[:300]
+        ids = random_bytes()[:300]
         alone = self.digest(package, ids)
         for batch, chunk in ((2, 32), (5, 7), (16, 3), (44, 1), (64, 4)):
             self.assertEqual(self.digest(package, ids, batch=batch, chunk=chunk, threads=2), alone,
@@ -227,12 +242,13 @@ def record():
     for circuit, storage, profile in itertools.product(families(), STORAGE, PROFILES):
         package = built(small_model(circuit, storage), profile)
         file, key = golden_of(circuit, storage, profile)
-        files.setdefault(file, {})[key] = case.digest(package, history("random"))
+        files.setdefault(file, {})[key] = case.digest(package, random_bytes())
     for file, digests in files.items():
         (GOLDEN / f"{file}.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
-    digests = {profile: case.digest(built(real_model(), profile), history("smollm2"), threads=2)
-               for profile in PROFILES}
-    (GOLDEN / "smollm2.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
+    for model in (DemoModel.name, SecondFamily.name):
+        digests = {profile: case.digest(built(real_model(model), profile), prose(model), threads=2)
+                   for profile in PROFILES}
+        (GOLDEN / f"{model}.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
 
 
 add_storage_tests()

@@ -152,7 +152,7 @@ std::vector<EmittedFile> irOf(const CompiledModel &model) {
 
 std::span<const char *const> packageEntries() {
   static constexpr const char *entries[] = {
-      kLockFile, kWeightsFile, kTokenizerFile, kChatFile,   kReportFile,  "CMakeLists.txt",
+      kLockFile, kWeightsFile, kTokenizerFile, kChatFile,   kReportFile, "CMakeLists.txt",
       "src",     "ir",         "lib",          "build.log", kStampFile};
   return entries;
 }

@@ -1,8 +1,8 @@
 //===- math.h - the named elementary functions, one scalar at a time ------===//
 //
 // exp_f32_v0, log_f32_v0, sincos_f64_v0, silu_f32_v0 and gelu_tanh_f32_v0 of
-// contracts/functions.json, step by step. No libm: every fma is written as one and nothing else may be fused. The vector forms in simd/
-// take the same steps and give the same bits.
+// contracts/functions.json, step by step. No libm: every fma is written as one and nothing else may
+// be fused. The vector forms in simd/ take the same steps and give the same bits.
 //
 // Internal linkage throughout: a body compiled for one instruction set must never be merged with
 // that of another.
