@@ -224,6 +224,20 @@ class RandomModels(SameBits):
             self.assertEqual(self.digest(package, ids, batch=batch, chunk=chunk, threads=2), alone,
                              f"batch {batch}")
 
+    def test_S1_S3_FullContext_long(self):
+        """A window of 40 and full attention over all 32,768 positions of the context, and no more."""
+        context = 32768
+        package = built(random_model("--type", "q8_0", *families()["gemma3"], "--context", str(context),
+                                     name="gemma3-32k"), "portable")  # fmt: skip
+        ids = (random_bytes() * (context // TOKENS + 1))[:context]
+        one = self.digest(package, ids, threads=2, chunk=512)
+        self.assertEqual(self.digest(package, ids, threads=3, chunk=1000, pages=64, shuffle=3), one)
+        path = self.folder() / "ids"
+        path.write_text(" ".join(map(str, [*ids, ids[0]])))
+        refused = subprocess.run([RUNNER, package, path], capture_output=True, text=True)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(str(context), refused.stderr)
+
 
 def add_storage_tests():
     axes = [{}, {"threads": 3}, {"chunk": 1}, {"chunk": 7}, {"chunk": "whole"}, {"isa": "scalar"},
