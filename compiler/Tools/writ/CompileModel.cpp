@@ -4,9 +4,9 @@
 #include "compiler/Import/ReadTokenizer.h"
 #include "compiler/Support/EditDistance.h"
 #include "compiler/Tools/writ/Install.h"
-#include "compiler/Tools/writ/WritePackage.h"
 #include "ir/Reference/SourceDigest.h"
 #include "writ/kernel_table.h"
+#include "writ/package_format.h"
 
 #include <filesystem>
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 // Emitted by Writ from the circuit 'llama' under the profile 'portable' for cpu.
 // Do not edit: a changed model is a new compilation.
 //
-//   circuit     a128fec24708013fc2b28959eff5d70a966647b86af88212992b7ab6dbf04950
-//   profile     70151e6f55919d55ea06ae36a2b6be846cf603d2e0a078b3480d5a384f4be646
-//   resolution  d80a103d3dfba6fece617d675b61277bea8b8db17450aaa525a568802c6ca999
+//   circuit     4baf62fbfef7e4e31c5f68b5a1d8ac3c7630a66cc3706e9679ce93dab4bcb30d
+//   profile     3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542
+//   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
 #include "model.h"
 
 #include "writ/kernels/attention_f16_tiles32_chunks256.h"
@@ -101,6 +101,7 @@ void run_layer(const writ_step *step, uint32_t call, const LayerPlaces &at) {
       .weight = weight(step, at.attn_norm_weight),
       .out = row_buffer(step, 512),
       .rows = step->rows->count,
+      .vectors = 1,
       .n = 64,
       .epsilon = 0x1.4f8b58p-17f,
   });
@@ -218,6 +219,7 @@ void run_layer(const writ_step *step, uint32_t call, const LayerPlaces &at) {
       .weight = weight(step, at.ffn_norm_weight),
       .out = row_buffer(step, 640),
       .rows = step->rows->count,
+      .vectors = 1,
       .n = 64,
       .epsilon = 0x1.4f8b58p-17f,
   });
@@ -299,6 +301,7 @@ void run_epilogue(const writ_step *step, uint32_t call) {
       .weight = weight(step, 61312), // output_norm.weight
       .out = output_buffer(step, 256),
       .rows = step->rows->outputs,
+      .vectors = 1,
       .n = 64,
       .epsilon = 0x1.4f8b58p-17f,
   });
@@ -344,7 +347,11 @@ const writ_model_desc kModel = {
     .name = "tiny",
     .circuit = "llama",
     .profile = "portable",
-    .resolution_sha256 = "d80a103d3dfba6fece617d675b61277bea8b8db17450aaa525a568802c6ca999",
+    .resolution_sha256 = "7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7",
+    .call_sha256 = "cbdf55cb210041dcf85974e96d7460ee22c6ec886eb9ad50cdb1ee700b7a6e86",
+    .model_sha256 = "",
+    .circuit_sha256 = "4baf62fbfef7e4e31c5f68b5a1d8ac3c7630a66cc3706e9679ce93dab4bcb30d",
+    .profile_sha256 = "3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542",
     .vocabulary = model::kVocabulary,
     .context_length = model::kContextLength,
     .row_arena_bytes = model::kRowArenaBytes,

@@ -3,9 +3,9 @@
 // Emitted by Writ from the circuit 'llama' under the profile 'portable' for cpu.
 // Do not edit: a changed model is a new compilation.
 //
-//   circuit     a128fec24708013fc2b28959eff5d70a966647b86af88212992b7ab6dbf04950
-//   profile     70151e6f55919d55ea06ae36a2b6be846cf603d2e0a078b3480d5a384f4be646
-//   resolution  d80a103d3dfba6fece617d675b61277bea8b8db17450aaa525a568802c6ca999
+//   circuit     4baf62fbfef7e4e31c5f68b5a1d8ac3c7630a66cc3706e9679ce93dab4bcb30d
+//   profile     3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542
+//   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
 #pragma once
 
 #include "writ/model_abi.h"
