@@ -5,6 +5,20 @@
 
 namespace writ {
 
+/// What a user's text brings along can neither end the message nor speak to the terminal.
+static std::string withoutControls(const std::string &text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte >= 0x20 && byte != 0x7f) || c == '\n' || c == '\t')
+      shown += c;
+    else
+      shown += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+  }
+  return shown;
+}
+
 std::string toString(const Location &location) {
   if (location.file.empty())
     return "writ";
@@ -18,13 +32,14 @@ std::string toString(const Location &location) {
 }
 
 std::string toString(const Diagnostic &diagnostic) {
-  std::string text = toString(diagnostic.location) + ": error: " + diagnostic.message + " [" +
-                     diagnostic.code + "]\n";
+  std::string text = toString(diagnostic.location) +
+                     ": error: " + withoutControls(diagnostic.message) + " [" + diagnostic.code +
+                     "]\n";
   for (const Note &note : diagnostic.notes) {
     // A note that has no site is the fix; it stands alone.
     if (!note.location.file.empty())
       text += toString(note.location) + ": ";
-    text += "note: " + note.message + "\n";
+    text += "note: " + withoutControls(note.message) + "\n";
   }
   return text;
 }

@@ -31,6 +31,14 @@ TEST(Diagnostic, TextHasPositionCodeAndNotes) {
             "note: add a provider or change the circuit; there is no fallback\n");
 }
 
+TEST(Diagnostic, ControlCharactersOfAUsersTextAreWrittenOut) {
+  const std::string name("a\0b\x1b[31m", 8);
+  const Error error({"m.gguf"}, "E030", "no circuit fits '" + name + "'",
+                    {{{}, "nearest to " + name}});
+  EXPECT_STREQ(error.what(), "m.gguf: error: no circuit fits 'a\\x00b\\x1b[31m' [E030]\n"
+                             "note: nearest to a\\x00b\\x1b[31m\n");
+}
+
 TEST(Diagnostic, AnErrorCarriesAllOfItsDiagnostics) {
   Error error({{{"a", 1, 2}, "E010", "first", {}}, {{"b", 3, 4}, "E011", "second", {}}});
   ASSERT_EQ(error.diagnostics().size(), 2u);
