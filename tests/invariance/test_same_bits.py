@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 
@@ -56,6 +57,7 @@ def built(model, profile):
         done = path / "built-from"
         if done.exists() and done.read_text() == stamp:
             return path
+        shutil.rmtree(path, ignore_errors=True)  # another compile keeps what it did not write
         quiet = {"check": True, "capture_output": True}
         subprocess.run([COMPILER, "compile", model, "--bringup", "--no-build", "--profile", profile,
                         "-o", path], **quiet)
