@@ -125,7 +125,8 @@ class DemoModel(RealModel, TestCase):
 class SecondFamily(RealModel, TestCase):
     name = "gemma3"
     continues = ("Once upon a time", ", there was a little girl named Lily.")
-    texts = {"chat": 2e-3, "code": 2e-3}  # code is longer than the window
+    # llama.cpp on the quantized file: 1.9e-3 (chat) and 1.0e-3 (code, which is longer than the window).
+    texts = {"chat": 3e-3, "code": 1.5e-3}
     storages = ("gemma3", "q5_0", "q4_k", "q6_k", "q8_0")
 
     def test_AChatWithoutATemplateIsRefused(self):
