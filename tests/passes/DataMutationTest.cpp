@@ -97,7 +97,7 @@ TEST(DataMutation, F12_SpoiltDataAreRefusedInBoundedMemory) {
   std::sort(files.begin(), files.end());
   const int64_t before = peakKilobytes();
   Xorshift random(12);
-  constexpr int runs = 250;
+  constexpr int runs = 120;
   int compiled = 0;
   for (int run = 0; run < runs; ++run) {
     const std::string &file = files[random.below(files.size())];
