@@ -212,8 +212,8 @@ class RandomModels(SameBits):
         self.assertNotEqual(self.digest(exact, ids), golden)
 
     def test_NegativeControl_ABitThatDependsOnThreadsChunkOrIsaIsSeen(self):
-        package = built(random_model("--type", "q4_1", name="q4_1"), "portable")
-        ids, golden = random_bytes(), self.golden("random", "q4_1.portable")
+        package = built(small_model("llama", "q4_1"), "portable")
+        ids, golden = random_bytes(), self.golden(*golden_of("llama", "q4_1", "portable"))
         for flip, without, with_it in (("threads", {"threads": 1}, {"threads": 3}),
                                        ("chunk", {"chunk": 32}, {"chunk": 64}),
                                        ("isa", {"isa": "scalar"}, {"isa": best_isa()})):
