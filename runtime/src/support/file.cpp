@@ -61,6 +61,22 @@ bool writeAll(int file, std::string_view contents) {
   return true;
 }
 
+/// Reads exactly `bytes` bytes at `offset`.
+void readAt(int file, int64_t offset, void *out, size_t bytes, const std::string &path) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        ::pread(file, static_cast<char *>(out) + done, bytes - done, off_t(offset + int64_t(done)));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      fail(WRIT_IO_ERROR, "cannot read '{}': {}", path, std::strerror(errno));
+    if (got == 0)
+      fail(WRIT_IO_ERROR, "'{}' became shorter while it was read", path);
+    done += size_t(got);
+  }
+}
+
 } // namespace
 
 std::string readFile(const std::string &path, int64_t limit) {
@@ -70,17 +86,7 @@ std::string readFile(const std::string &path, int64_t limit) {
     fail(WRIT_IO_ERROR, "'{}' has {} bytes, more than the {} that such a file may have", path,
          status.st_size, limit);
   std::string contents(size_t(status.st_size), '\0');
-  size_t done = 0;
-  while (done < contents.size()) {
-    const ssize_t got = ::read(file.get(), contents.data() + done, contents.size() - done);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      fail(WRIT_IO_ERROR, "cannot read '{}': {}", path, std::strerror(errno));
-    if (got == 0)
-      fail(WRIT_IO_ERROR, "'{}' became shorter while it was read", path);
-    done += size_t(got);
-  }
+  readAt(file.get(), 0, contents.data(), contents.size(), path);
   return contents;
 }
 
@@ -113,18 +119,7 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::read(int64_t offset, std::span<std::byte> out) const {
-  size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t got =
-        ::pread(descriptor, out.data() + done, out.size() - done, off_t(offset + int64_t(done)));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      fail(WRIT_IO_ERROR, "cannot read '{}': {}", path, std::strerror(errno));
-    if (got == 0)
-      fail(WRIT_IO_ERROR, "'{}' became shorter while it was read", path);
-    done += size_t(got);
-  }
+  readAt(descriptor, offset, out.data(), out.size(), path);
 }
 
 std::optional<FileIdentity> MappedFile::now() const {
