@@ -124,13 +124,13 @@ void attention(benchmark::State &state, const writ_provider *provider, int isa, 
                                               {"dim:kv_heads", kKvHeads},
                                               {"dim:head_dim", kHeadDim},
                                               {"attr:scale", std::bit_cast<uint32_t>(0.125f)}};
-  int64_t keys = context;
+  int64_t seen = context;
   std::vector<uint64_t> slots;
   for (const auto &argument : readMap(provider->id).at("arguments")) {
     const std::string bind = argument.at("bind");
     slots.push_back(bound.at(bind));
     if (bind == "kv.window")
-      keys = kWindow;
+      seen = kWindow;
   }
   for (auto _ : state) {
     provider->bodies[isa](slots.data(), 0, rows * kHeads);
@@ -139,7 +139,7 @@ void attention(benchmark::State &state, const writ_provider *provider, int isa, 
   double pairs = 0;
   for (int64_t i = 0; i < rows; ++i)
     pairs +=
-        static_cast<double>(std::min<int64_t>(keys, position[static_cast<size_t>(i)] + 1) * kHeads);
+        static_cast<double>(std::min<int64_t>(seen, position[static_cast<size_t>(i)] + 1) * kHeads);
   state.counters["pairs"] =
       benchmark::Counter(pairs, benchmark::Counter::kIsIterationInvariantRate);
 }
