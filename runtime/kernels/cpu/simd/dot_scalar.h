@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/kernels/cpu/simd/codes_scalar.h"
+
 namespace {
 
 template <typename Format> struct BlockForm {
   using Sum = int32_t;
   static constexpr writ::ActivationCodes kActivation = writ::kActivationB32;
-  static constexpr int64_t kPanels = 1, kRows = 1;
+  static constexpr int64_t kPanels = 1, kRows = 8;
   static int64_t stride(int64_t k) { return BlockPanels<Format>::stride(k); }
   template <int64_t P, int64_t R> static void compute(const Tile &tile);
 };
@@ -18,42 +20,39 @@ template <typename Format> struct BlockForm {
 template <typename Format>
 template <int64_t P, int64_t R>
 void BlockForm<Format>::compute(const Tile &tile) {
-  static_assert(P == 1 && R == 1);
+  static_assert(P == 1);
   using Panels = BlockPanels<Format>;
-  const int8_t *activation = tileCodes<BlockForm>(tile, 0);
-  float acc[kLanes] = {};
+  float acc[R][kLanes] = {};
   forSegments(
       tile.k / kBlockElements,
       [&](int64_t block) {
-        const uint8_t *codes = Panels::codes(tile.panel, block);
-        const int8_t *q = activation + block * kBlockElements;
-        int32_t dots[kLanes];
-        const int32_t sum = tileSums<BlockForm>(tile, 0)[block];
+        alignas(16) int16_t codes[kLanes][kBlockElements];
+        widenCodes<Format>(
+            Panels::codes(tile.panel, block), 0,
+            [](int64_t group) { return writ::blockPlace(Format::kCodes, group); }, codes);
+        float d[kLanes], m[kLanes];
         for (int64_t r = 0; r < kLanes; ++r) {
-          int32_t dot = -Format::kBias * sum;
-          for (int64_t i = 0; i < kBlockElements; ++i)
-            dot +=
-                q[i] * storedCode<Format>(codes, writ::blockPlace(Format::kCodes, i / 4), i % 4, r);
-          dots[r] = dot;
+          d[r] = floatFromHalf(Panels::scales(tile.panel, block, tile.k)[r]);
+          if constexpr (Format::kMinimum)
+            m[r] = floatFromHalf(Panels::minimums(tile.panel, block, tile.k)[r]);
         }
-        const float scale = tileScales<BlockForm>(tile, 0)[block];
-        const uint16_t *d = Panels::scales(tile.panel, block, tile.k);
-        for (int64_t r = 0; r < kLanes; ++r) {
-          float t = floatFromHalf(d[r]) * static_cast<float>(dots[r]);
-          if constexpr (Format::kMinimum) {
-            const float m = floatFromHalf(Panels::minimums(tile.panel, block, tile.k)[r]);
-            t = __builtin_fmaf(floatFromHalf(d[r]), static_cast<float>(dots[r]),
-                               m * static_cast<float>(sum));
+        for (int64_t row = 0; row < R; ++row) {
+          alignas(16) int16_t q[kBlockElements];
+          widenActivation<kBlockElements>(tileCodes<BlockForm>(tile, row) + block * kBlockElements,
+                                          q);
+          const int32_t sum = tileSums<BlockForm>(tile, row)[block];
+          const float scale = tileScales<BlockForm>(tile, row)[block];
+          for (int64_t r = 0; r < kLanes; ++r) {
+            const float dot =
+                static_cast<float>(dotCodes<kBlockElements>(codes[r], q) - Format::kBias * sum);
+            float t = d[r] * dot;
+            if constexpr (Format::kMinimum)
+              t = __builtin_fmaf(d[r], dot, m[r] * static_cast<float>(sum));
+            acc[row][r] = __builtin_fmaf(scale, t, acc[row][r]);
           }
-          acc[r] = __builtin_fmaf(scale, t, acc[r]);
         }
       },
-      [&](int64_t segment) {
-        for (int64_t r = 0; r < kLanes; ++r) {
-          tile.sums[segment * kLanes + r] = acc[r];
-          acc[r] = 0.0f;
-        }
-      });
+      [&](int64_t segment) { closeSegment<R>(acc, segment, tile.sums); });
 }
 
 } // namespace
