@@ -2,7 +2,7 @@
 import shutil
 
 import harness
-from harness import TestCase, position, random_model, replace, run, tiny_package
+from harness import SOURCE, TestCase, families, position, random_model, replace, run, tiny_package
 
 CIRCUIT = "circuits/llama.json"
 
@@ -71,12 +71,34 @@ class Codes(TestCase):
             f"{model}: error: metadata key 'llama.block_count' is 2, expected 3 to 4096 [E033]",
             f"{CIRCUIT}:{at}: note: the parameter is declared here"], "--data", data, root=data)  # fmt: skip
 
+    def test_E033_AHeadThatIsTooWide(self):
+        """The table of rotary frequencies has its length: it is not made before the sizes are checked."""
+        for circuit, options in families().items():
+            file = f"circuits/{circuit}.json"
+            for key, least in (("attention.key_length", 1), ("rope.dimension_count", 2)):
+                key = f"{circuit}.{key}"
+                model = random_model(*options, "--set", f"{key}=4097", name="wide")
+                at = position(SOURCE / file, f'{{ "key": "{key}"')
+                self.compile(model, [
+                    f"{model}: error: metadata key '{key}' is 4097, expected {least} to 4096 [E033]",
+                    f"{SOURCE}/{file}:{at}: note: the parameter is declared here"], "--data", SOURCE)  # fmt: skip
+
     def test_E034_AFixedKeyWithAnotherValue(self):
         data, model = self.data(), random_model("--set", "llama.expert_count=8")
         at = position(data / CIRCUIT, '{ "is": 0 },\n      "llama.expert_used')
         self.compile(model, [
             f"{model}: error: metadata key 'llama.expert_count' is 8; this circuit computes only 0 [E034]",
             f"{CIRCUIT}:{at}: note: the circuit fixes the key here"], "--data", data, root=data)  # fmt: skip
+
+    def test_E034_AnotherVersionOfTheQuantizedBlocks(self):
+        key = "general.quantization_version"
+        for circuit, options in families().items():
+            model = random_model(*options, "--set", f"{key}=1", name="version")
+            at = position(SOURCE / "circuits" / f"{circuit}.json", '{ "is": 2 }')
+            self.compile(model, [
+                f"{model}: error: metadata key '{key}' is 1; this circuit computes only 2 [E034]",
+                f"{SOURCE}/circuits/{circuit}.json:{at}: note: the circuit fixes the key here"],
+                "--data", SOURCE)  # fmt: skip
 
     def test_E035_AParameterThatNothingUses(self):
         self.compile_edited(lambda model, place: [

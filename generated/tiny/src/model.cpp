@@ -3,7 +3,7 @@
 // Emitted by Writ from the circuit 'llama' under the profile 'portable' for cpu.
 // Do not edit: a changed model is a new compilation.
 //
-//   circuit     4baf62fbfef7e4e31c5f68b5a1d8ac3c7630a66cc3706e9679ce93dab4bcb30d
+//   circuit     98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db
 //   profile     3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542
 //   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
 #include "model.h"
@@ -348,9 +348,9 @@ const writ_model_desc kModel = {
     .circuit = "llama",
     .profile = "portable",
     .resolution_sha256 = "7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7",
-    .call_sha256 = "cbdf55cb210041dcf85974e96d7460ee22c6ec886eb9ad50cdb1ee700b7a6e86",
+    .call_sha256 = "38192199085fd5d99af105a48f3fda6beb516f04f693f40c17c3d183f059fbdb",
     .model_sha256 = "",
-    .circuit_sha256 = "4baf62fbfef7e4e31c5f68b5a1d8ac3c7630a66cc3706e9679ce93dab4bcb30d",
+    .circuit_sha256 = "98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db",
     .profile_sha256 = "3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542",
     .vocabulary = model::kVocabulary,
     .context_length = model::kContextLength,

@@ -3,7 +3,7 @@
 // Emitted by Writ from the circuit 'llama' under the profile 'portable' for cpu.
 // Do not edit: a changed model is a new compilation.
 //
-//   circuit     4baf62fbfef7e4e31c5f68b5a1d8ac3c7630a66cc3706e9679ce93dab4bcb30d
+//   circuit     98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db
 //   profile     3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542
 //   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
 #pragma once
