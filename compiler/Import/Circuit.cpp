@@ -15,6 +15,10 @@
 namespace writ {
 namespace {
 
+/// Of rope_frequencies. They are computed before a shape is compared, and a circuit may leave their
+/// number to the model file: without a limit one changed field would ask for hours and gigabytes.
+constexpr int64_t kMaxRopeDimensions = 65536;
+
 std::string shapeText(const std::vector<int64_t> &shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
@@ -99,6 +103,11 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
   if (const Json *rope = weight.find("rope_frequencies")) {
     InstanceWeight constant;
     const int64_t dimensions = parameters.integer(rope->at("dimensions"));
+    if (dimensions < 2 || dimensions > kMaxRopeDimensions)
+      throw Error(rope->at("dimensions").location(), "E033",
+                  fmt::format("{} has {} dimensions, expected 2 to {}", operand, dimensions,
+                              kMaxRopeDimensions),
+                  {{{model.path()}, "the model that they are computed for"}});
     constant.constant = ropeFrequencies(parameters.number(rope->at("base")), dimensions);
     constant.storage = kConstantStorage;
     constant.shape = {dimensions / 2};

@@ -84,7 +84,10 @@ Value Parameters::read(const Json &at, const std::string &name, const Json &rule
       (max && !(asDouble(value) <= max->asNumber())))
     throw Error(
         {model.path()}, "E033",
-        fmt::format("metadata key '{}' is {}, expected {}", key, text(value),
+        fmt::format("{} is {}, expected {}",
+                    found ? fmt::format("metadata key '{}'", key)
+                          : fmt::format("parameter '{}', by its default,", name),
+                    text(value),
                     max ? fmt::format("{} to {}", min ? min->asNumber() : 0, max->asNumber())
                         : fmt::format("at least {}", min->asNumber())),
         {{at.location(), "the parameter is declared here"}});

@@ -83,6 +83,21 @@ class Codes(TestCase):
                     f"{model}: error: metadata key '{key}' is 4097, expected {least} to 4096 [E033]",
                     f"{SOURCE}/{file}:{at}: note: the parameter is declared here"], "--data", SOURCE)  # fmt: skip
 
+    def test_E033_ATableOfTooManyFrequencies(self):
+        """A circuit without a bound of its own; the bound of the compiler holds before the table is made."""
+        for count in (0, 65538):
+            self.compile_edited(lambda model, place: [
+                f"{place}: error: frequencies of 'rope_table' has {count} dimensions, expected 2 to 65536 [E033]",
+                f"{model}: note: the model that they are computed for"],
+                '"rope_dims" } } }', f'{count} }} }} }}')  # fmt: skip
+
+    def test_E033_ADefaultOutOfItsRange(self):
+        self.compile_edited(lambda model, place: [
+            f"{model}: error: parameter 'head_dim', by its default, is 4097, expected 1 to 4096 [E033]",
+            f"{place}: note: the parameter is declared here"],
+            '{ "key": "llama.attention.key_length", "type": "integer", "min": 1, "max": 4096, "default": "width / heads"',
+            '{ "key": "llama.attention.key_length", "type": "integer", "min": 1, "max": 4096, "default": 4097')  # fmt: skip
+
     def test_E034_AFixedKeyWithAnotherValue(self):
         data, model = self.data(), random_model("--set", "llama.expert_count=8")
         at = position(data / CIRCUIT, '{ "is": 0 },\n      "llama.expert_used')
