@@ -1,77 +1,24 @@
 //===- allocation_test.cpp - no allocation in a step after open -------------===//
-//
-// malloc and its family are replaced, for this program and every library that it loads.
-//
-//===----------------------------------------------------------------------===//
 
+#include "counting_malloc.h"
 #include "toy_package.h"
 
-#include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <gtest/gtest.h>
-
-namespace {
-std::atomic<int64_t> allocations{0};
-std::atomic<int64_t> allocatedBytes{0};
-void note(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  allocatedBytes.fetch_add(int64_t(bytes), std::memory_order_relaxed);
-}
-} // namespace
-
-extern "C" {
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-void __libc_free(void *);
-
-void *malloc(size_t bytes) {
-  note(bytes);
-  return __libc_malloc(bytes);
-}
-void *calloc(size_t count, size_t bytes) {
-  note(count * bytes);
-  return __libc_calloc(count, bytes);
-}
-void *realloc(void *memory, size_t bytes) {
-  note(bytes);
-  return __libc_realloc(memory, bytes);
-}
-void *aligned_alloc(size_t alignment, size_t bytes) {
-  note(bytes);
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void **memory, size_t alignment, size_t bytes) {
-  note(bytes);
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory ? 0 : ENOMEM;
-}
-void free(void *memory) {
-  __libc_free(memory);
-}
-}
 
 using toy::Opened;
 
 namespace {
 
-template <class Action> int64_t allocationsOf(Action &&action) {
-  const int64_t before = allocations.load();
-  action();
-  return allocations.load() - before;
-}
-
 TEST(Allocation, N27_TheCounterCounts) {
-  EXPECT_EQ(allocationsOf([] {
+  EXPECT_EQ(counting::allocationsOf([] {
               int *volatile first = new int(1); // volatile: not to be optimised away
               void *volatile second = std::malloc(3);
               delete first;
               std::free(second);
             }),
             2);
-  EXPECT_EQ(allocationsOf([] {}), 0);
+  EXPECT_EQ(counting::allocationsOf([] {}), 0);
 }
 
 TEST(Allocation, N3_NoStepAllocates) {
@@ -90,7 +37,7 @@ TEST(Allocation, N3_NoStepAllocates) {
     writ_error error{};
     int64_t steps = 0;
     const auto ok = [&](writ_status status) { steps += status == WRIT_OK; };
-    EXPECT_EQ(allocationsOf([&] {
+    EXPECT_EQ(counting::allocationsOf([&] {
                 ok(writ_sequence_feed(opened.session, first, prompt.data(), 90, WRIT_OUTPUTS_ALL,
                                       nullptr, nullptr, nullptr, &error));
                 for (int i = 0; i < 50; ++i) {
@@ -111,7 +58,7 @@ TEST(Allocation, N3_NoStepAllocates) {
               0);
     EXPECT_EQ(steps, 154) << error.text;
     // Refusals do not allocate either, their text included.
-    EXPECT_EQ(allocationsOf([&] {
+    EXPECT_EQ(counting::allocationsOf([&] {
                 const writ_step_row rows[] = {{first, -1, 1}};
                 EXPECT_EQ(writ_session_step(opened.session, rows, 1, &error),
                           WRIT_INVALID_ARGUMENT);
@@ -138,9 +85,9 @@ TEST(Allocation, N10_PredictedBytesEqualAllocatedBytes) {
   plan.struct_size = sizeof plan;
   ASSERT_EQ(writ_plan_memory(package, &options, &plan, nullptr), WRIT_OK);
   writ_session *session = nullptr;
-  const int64_t before = allocatedBytes.load();
+  const int64_t before = counting::bytes();
   ASSERT_EQ(writ_session_create(package, &options, &session, nullptr), WRIT_OK);
-  const int64_t taken = allocatedBytes.load() - before;
+  const int64_t taken = counting::bytes() - before;
   // The session object itself and the small tables of its groups are beside the plan.
   EXPECT_GE(taken, plan.session_bytes);
   EXPECT_LE(taken, plan.session_bytes + 4096);
