@@ -1,4 +1,7 @@
 """What the tool refuses, and how it says so: the code, the place, the reason; nothing is left behind."""
+import hashlib
+import json
+import re
 import shutil
 import struct
 
@@ -135,7 +138,18 @@ class BadData(TestCase):
 class BadRun(TestCase):
     def test_AnEmptyPromptIsRefusedWhereTheModelHasNoFirstToken(self):
         _, err = self.writ("run", tiny_package(), "--prompt", "", code=1)
-        self.assertIn("the prompt is empty", err)
+        self.assertEqual(err, f"{tiny_package()}: error: the prompt is empty, and this model begins with no token of "
+                              "its own; give at least one token [E051]\n")
+
+    def test_APromptLongerThanTheModelsContextIsRefused(self):
+        plan, _ = self.writ("compile", random_model(), "--bringup", "--dry-run")
+        context = int(re.search(r"context length +(\d+) tokens", plan)[1])
+        text = self.folder() / "text"
+        text.write_text("x" * (context + 1))
+        for words in (("run", tiny_package(), "--prompt-file", text), ("score", tiny_package(), "--text", text)):
+            _, err = self.writ(*words, code=1)
+            self.assertEqual(err, f"{tiny_package()}: error: {context + 1} tokens do not fit into a context of "
+                                  f"{context} [E051]\nnote: the model's context is {context}\n")
 
     def test_InvalidUtf8InThePromptIsNoCrash(self):
         # A byte that is no UTF-8 is read as U+FFFD, whose three bytes are tokens of the tiny model.
@@ -156,16 +170,19 @@ class BadRun(TestCase):
             byte = file.read(1)
             file.seek(-100, 2)
             file.write(bytes([byte[0] ^ 1]))
+        actual = hashlib.sha256((copy / "weights.safetensors").read_bytes()).hexdigest()
+        expected = json.loads((copy / "writ.lock.json").read_text())["weights"]["sha256"]
         _, err = self.writ("run", copy, "--prompt", "ab", "--max-tokens", "1", code=1)
-        self.assertIn("weights.safetensors", err)
-        self.assertIn("[E050]", err)
+        self.assertEqual(err, f"{copy}: error: weights.safetensors has SHA-256 {actual}, but writ.lock.json names "
+                              f"{expected}; the weights were altered, compile the model again [E050]\n")
 
     def test_APackageOfAnotherVersionIsRefusedWithTheDifference(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)
         replace(copy / "writ.lock.json", '"package_version": 2', '"package_version": 9')
         _, err = self.writ("run", copy, "--prompt", "ab", code=1)
-        self.assertIn("package_version is 9, this library reads 2", err)
+        self.assertEqual(err, f"{copy}: error: writ.lock.json: package_version is 9, this library reads 2; compile the "
+                              "model again [E050]\n")
 
     def test_AMovedPackageWorks(self):
         copy = self.folder() / "moved é folder"
