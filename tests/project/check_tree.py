@@ -8,7 +8,8 @@ NoIdInCode       no id of a circuit, contract or kernel map in a string literal 
 NoEnvironment    no environment variable is read under compiler/, ir/ or runtime/, unless the line
                  before the statement says '// environment: does not change numerics'
 IncludeArrows    runtime/ includes neither compiler/ nor ir/ nor MLIR; ir/ does not include compiler/;
-                 no CUDA header under ir/ or compiler/
+                 no CUDA header under ir/ or compiler/; ir/Reference/ includes nothing of the project
+                 but itself, so that it shares no code with the kernels
 MapsHaveSources  each kernel map has a source of the same stem and an id that equals it
 """
 
@@ -117,6 +118,15 @@ def check_no_environment(root):
                        f"result depends on it, say '{PERMIT}' on the line before")  # fmt: skip
 
 
+def is_foreign(root, path, name):
+    """Whether an include of ir/Reference/ names a file of the project outside that folder."""
+    folders = (path.parent, root, root / "runtime", root / "runtime" / "include", root / "runtime" / "src")
+    found = [(folder / name).resolve() for folder in folders if (folder / name).is_file()]
+    generated = name.split("/")[0] in ("runtime", "writ", "compiler", "ir") and not found
+    reference = (root / "ir" / "Reference").resolve()
+    return generated or any(reference not in file.parents for file in found)
+
+
 def check_include_arrows(root):
     for path, text in sources(root, "compiler", "ir", "runtime", "contracts"):
         relative = path.relative_to(root)
@@ -131,6 +141,8 @@ def check_include_arrows(root):
                 yield f"{where}: no MLIR header under runtime/"
             if top == "ir" and first == "compiler":
                 yield f"{where}: arrows point from compiler/ to ir/"
+            if relative.parts[:2] == ("ir", "Reference") and is_foreign(root, path, name):
+                yield f"{where}: ir/Reference/ shares no code with the rest of the project"
             if top in ("ir", "compiler") and CUDA.search(name):
                 yield f"{where}: no CUDA header under {top}/"
 
@@ -172,6 +184,11 @@ GOOD = {
     f'{PERMIT}\nauto home = std::getenv("HOME");\n'
     f'{PERMIT}\nint started =\n    spawn(environ);\n',
     "ir/toy/B.h": "/* #include <cuda.h> */\n",
+    "ir/toy/C.cpp": '#include "writ/a.h"\n',
+    "ir/Reference/R.h": "#include <cmath>\n",
+    "ir/Reference/R.cpp": '#include "ir/Reference/R.h"\n#include "R.h"\n#include <nlohmann/json.hpp>\n',
+    "runtime/include/writ/a.h": "",
+    "runtime/kernels/cpu/simd/a.h": "",
 }
 BAD = {
     "NoIdInCode": [
@@ -191,6 +208,12 @@ BAD = {
         {"runtime/src/X.cpp": "#include <mlir/IR/Builders.h>"},
         {"ir/X.cpp": '#include "compiler/Support/Json.h"'},
         {"ir/X.cpp": "#include <cuda.h>"},
+        {"ir/Reference/X.cpp": '#include "writ/a.h"'},
+        {"ir/Reference/X.cpp": '#include "writ/generated.h"'},
+        {"ir/Reference/X.cpp": '#include "runtime/kernels/cpu/simd/a.h"'},
+        {"ir/Reference/X.cpp": '#include "kernels/cpu/simd/a.h"'},
+        {"ir/Reference/X.cpp": '#include "../../runtime/kernels/cpu/simd/a.h"'},
+        {"ir/Reference/X.h": '#include "ir/toy/B.h"'},
         {"compiler/X.cpp": "#include <cuda_runtime.h>"},
     ],
     "MapsHaveSources": [
