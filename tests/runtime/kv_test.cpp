@@ -24,8 +24,8 @@ TEST(KvLayout, F9_AddressFormulaIsABijection) {
         for (int64_t page = 0; page < 5; ++page)
           for (int64_t token = 0; token < pageSize; ++token)
             for (int64_t head = 0; head < 2; ++head) {
-              const auto offset =
-                  layout.offset(plane, LayerId(layer), PageId(page), token, HeadId(head));
+              const auto offset = layout.offset(plane, LayerId(layer), PageId(page),
+                                                TokenInPage(token), HeadId(head));
               ASSERT_TRUE(offset);
               // DESIGN.md, "Runtime", word for word.
               const int64_t tokenStride = 2 * 10, pageStride = pageSize * tokenStride,
@@ -48,7 +48,8 @@ TEST(KvLayout, F9_AddressFormulaIsABijection) {
 TEST(KvLayout, F9_IndicesOutOfRangeHaveNoAddress) {
   const KvLayout layout = *KvLayout::make({3, 2, ByteCount(10), TokenCount(4), PageCount(5)});
   const auto at = [&](int64_t layer, int64_t page, int64_t token, int64_t head) {
-    return layout.offset(KvPlane::key, LayerId(layer), PageId(page), token, HeadId(head));
+    return layout.offset(KvPlane::key, LayerId(layer), PageId(page), TokenInPage(token),
+                         HeadId(head));
   };
   EXPECT_TRUE(at(2, 4, 3, 1));
   EXPECT_FALSE(at(3, 4, 3, 1));
@@ -275,9 +276,10 @@ TEST(KvCache, F1_PoisonFillsFreshAndRecycledPagesInEveryLayer) {
     for (size_t group = 0; group < 2; ++group)
       for (const KvPlane plane : {KvPlane::key, KvPlane::value})
         for (int64_t layer = 0; layer < kGroups[group].layers; ++layer) {
-          const auto *start =
-              static_cast<const unsigned char *>(cache.views()[group].k_plane) +
-              cache.layout(group).offset(plane, LayerId(layer), page, 0, HeadId(0))->raw();
+          const auto *start = static_cast<const unsigned char *>(cache.views()[group].k_plane) +
+                              cache.layout(group)
+                                  .offset(plane, LayerId(layer), page, TokenInPage(0), HeadId(0))
+                                  ->raw();
           for (int64_t i = 0; i < cache.layout(group).pageStride().raw(); ++i)
             bytes += start[i] == 0xff;
         }

@@ -1,5 +1,8 @@
 //===- units_test.cpp - ids, counts and sizes do not mix -------------------===//
 
+#include "kv/kv_layout.h"
+#include "scheduler/row_tables.h"
+#include "scheduler/sequence_table.h"
 #include "writ/units.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +30,8 @@ concept Assigns = requires(A a, B b) {
   a = b;
 };
 
-using Types = std::tuple<TokenId, PageId, SequenceId, LayerId, HeadId, Position, TokenCount,
-                         PageCount, RowCount, ByteCount, ByteOffset>;
+using Types = std::tuple<TokenId, PageId, SequenceId, LayerId, HeadId, Position, TokenInPage,
+                         TokenCount, PageCount, RowCount, OutputCount, ByteCount, ByteOffset>;
 
 template <class A, class B> constexpr bool stayApart() {
   if constexpr (std::is_same_v<A, B>)
@@ -57,6 +60,35 @@ static_assert(!Adds<ByteOffset, ByteOffset>, "two offsets do not add");
 // The checks above can tell: what should compile does.
 static_assert(Adds<TokenCount, TokenCount> && Compares<PageId, PageId> &&
               Adds<ByteOffset, ByteCount>);
+
+// Where the runtime takes them, one does not pass for another, nor a number for any.
+template <class... Indices>
+concept HasAddress = requires(const KvLayout &layout, Indices... indices) {
+  layout.offset(KvPlane::key, indices...);
+};
+static_assert(HasAddress<LayerId, PageId, TokenInPage, HeadId>);
+static_assert(!HasAddress<PageId, LayerId, TokenInPage, HeadId>);
+static_assert(!HasAddress<LayerId, PageId, HeadId, TokenInPage>);
+static_assert(!HasAddress<LayerId, PageId, Position, HeadId>);
+static_assert(!HasAddress<LayerId, PageId, int64_t, HeadId>);
+
+template <class... Entry>
+concept IsToken = requires(SequenceTable &table, Entry... entry) {
+  table.setToken(entry...);
+};
+static_assert(IsToken<SequenceId, Position, TokenId>);
+static_assert(!IsToken<SequenceId, TokenId, Position>);
+static_assert(!IsToken<SequenceId, TokenCount, TokenId>);
+static_assert(!IsToken<SequenceId, int64_t, TokenId> && !IsToken<SequenceId, Position, int32_t>);
+
+template <class... Row>
+concept IsRow = requires(RowTables &tables, Row... row) {
+  tables.setRow(row...);
+};
+static_assert(IsRow<RowCount, TokenId, Position, SequenceId>);
+static_assert(!IsRow<RowCount, Position, TokenId, SequenceId>);
+static_assert(!IsRow<OutputCount, TokenId, Position, SequenceId>);
+static_assert(!IsRow<int64_t, TokenId, Position, SequenceId>);
 
 TEST(Units, N1_CheckedArithmeticAtZeroExactAndMaximum) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();

@@ -51,10 +51,12 @@ using SequenceId = Id<struct SequenceIdTag>; ///< a row of the block table
 using LayerId = Id<struct LayerIdTag>;       ///< a layer within its KV group
 using HeadId = Id<struct HeadIdTag>;         ///< a KV head
 using Position = Id<struct PositionTag>;     ///< absolute, of a token in its sequence
+using TokenInPage = Id<struct InPageTag>;    ///< a token's place within its page
 
 using TokenCount = Quantity<struct TokenCountTag>;
 using PageCount = Quantity<struct PageCountTag>;
-using RowCount = Quantity<struct RowCountTag>; ///< rows of a step
+using RowCount = Quantity<struct RowCountTag>;       ///< rows of a step
+using OutputCount = Quantity<struct OutputCountTag>; ///< output rows of a step
 using ByteCount = Quantity<struct ByteCountTag>;
 
 /// Where something lies, in bytes from a base. Offset + count is an offset; two offsets do not add.
@@ -86,6 +88,21 @@ template <class... Rest>
 constexpr std::optional<int64_t> checkedMultiply(int64_t a, int64_t b, Rest... rest) {
   const std::optional<int64_t> product = checkedMultiply(a, b);
   return product ? checkedMultiply(*product, rest...) : std::nullopt;
+}
+
+/// Each row of a step adds one token to its sequence.
+constexpr TokenCount tokensOf(RowCount rows) {
+  return TokenCount(rows.raw());
+}
+
+/// Where the token stands that follows `tokens` tokens.
+constexpr Position positionAfter(TokenCount tokens) {
+  return Position(tokens.raw());
+}
+
+/// Tokens up to and with the one at a position.
+constexpr TokenCount tokensThrough(Position position) {
+  return TokenCount(position.raw() + 1);
 }
 
 /// Pages that hold `tokens` tokens, `pageSize` a page.

@@ -174,7 +174,7 @@ writ_status writ_sequence_feed(writ_session *session, writ_sequence sequence, co
 }
 
 int64_t writ_session_output_count(const writ_session *session) {
-  return session ? session->outputCount() : 0;
+  return session ? session->outputCount().raw() : 0;
 }
 
 const float *writ_session_logits(const writ_session *session, int64_t index) {

@@ -134,7 +134,8 @@ void KvCache::poisonPage(Group &group, PageId page) {
   // All bits set is a NaN in binary16, bfloat16 and binary32.
   for (const KvPlane plane : {KvPlane::key, KvPlane::value})
     for (int64_t layer = 0; layer < group.layout.shape().layers; ++layer) {
-      const ByteOffset start = *group.layout.offset(plane, LayerId(layer), page, 0, HeadId(0));
+      const ByteOffset start =
+          *group.layout.offset(plane, LayerId(layer), page, TokenInPage(0), HeadId(0));
       std::memset(group.memory.data() + start.raw(), 0xff, size_t(group.layout.pageStride().raw()));
     }
 }

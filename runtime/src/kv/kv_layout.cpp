@@ -23,13 +23,13 @@ std::optional<KvLayout> KvLayout::make(const KvShape &shape) {
 }
 
 std::optional<ByteOffset> KvLayout::offset(KvPlane which, LayerId layerId, PageId pageId,
-                                           int64_t tokenInPage, HeadId head) const {
+                                           TokenInPage inPage, HeadId head) const {
   const auto below = [](int64_t index, int64_t bound) { return index >= 0 && index < bound; };
   if (!below(layerId.raw(), dimensions.layers) || !below(pageId.raw(), dimensions.pages.raw()) ||
-      !below(tokenInPage, dimensions.pageSize.raw()) || !below(head.raw(), dimensions.kvHeads))
+      !below(inPage.raw(), dimensions.pageSize.raw()) || !below(head.raw(), dimensions.kvHeads))
     return std::nullopt;
   return ByteOffset((which == KvPlane::value ? plane.raw() : 0) + layerId.raw() * layer.raw() +
-                    pageId.raw() * page.raw() + tokenInPage * token.raw() +
+                    pageId.raw() * page.raw() + inPage.raw() * token.raw() +
                     head.raw() * dimensions.rowBytes.raw());
 }
 

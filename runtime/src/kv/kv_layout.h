@@ -41,7 +41,7 @@ public:
   ByteCount bytesPerToken() const { return ByteCount(2 * dimensions.layers * token.raw()); }
 
   /// Where a head's vector lies, from the group's base; nothing where an index is out of range.
-  std::optional<ByteOffset> offset(KvPlane plane, LayerId layer, PageId page, int64_t tokenInPage,
+  std::optional<ByteOffset> offset(KvPlane plane, LayerId layer, PageId page, TokenInPage token,
                                    HeadId head) const;
 
 private:

@@ -13,29 +13,29 @@ writ_status Session::feed(writ_sequence handle, const int32_t *ids, int64_t coun
     return status;
   if (!ids)
     return report(error, WRIT_INVALID_ARGUMENT, "ids is null");
-  const int64_t start = sequenceTable.length(sequence).raw();
+  const TokenCount start = sequenceTable.length(sequence);
   if (count < 1)
     return report(error, WRIT_INVALID_ARGUMENT, "count is {}, expected 1 or more", count);
-  if (count > settings.context_tokens - start)
+  if (count > settings.context_tokens - start.raw())
     return report(error, WRIT_CONTEXT_FULL, "{} tokens after {} do not fit: context_tokens is {}",
-                  count, start, settings.context_tokens);
+                  count, start.raw(), settings.context_tokens);
   for (int64_t i = 0; i < count; ++i)
     if (const writ_status status = checkToken(ids[i], "ids", i, error); status != WRIT_OK)
       return status;
-  if (!kv.grow(sequence, TokenCount(start + count)))
+  const TokenCount end = start + TokenCount(count);
+  if (!kv.grow(sequence, end))
     return report(error, WRIT_OUT_OF_PAGES,
                   "{} tokens after {} need {} KV pages more, but {} are free; release or rewind a "
                   "sequence, or raise kv_tokens",
-                  count, start,
-                  (pagesFor(TokenCount(start + count), kv.pageSize()) - kv.held(sequence)).raw(),
+                  count, start.raw(), (pagesFor(end, kv.pageSize()) - kv.held(sequence)).raw(),
                   kv.available().raw());
 
   const int64_t chunk = outputs == WRIT_OUTPUTS_ALL
                             ? std::min(settings.max_rows, settings.max_outputs)
                             : settings.max_rows;
   const auto undo = [&] {
-    kv.shrink(sequence, TokenCount(start));
-    sequenceTable.setLength(sequence, TokenCount(start));
+    kv.shrink(sequence, start);
+    sequenceTable.setLength(sequence, start);
   };
   for (int64_t first = 0; first < count; first += chunk) {
     const int64_t rows = std::min(chunk, count - first);
@@ -53,8 +53,8 @@ writ_status Session::feed(writ_sequence handle, const int32_t *ids, int64_t coun
       return status;
     }
     const auto tell = [&] {
-      return callback(user, static_cast<writ_session *>(this), first + rows - outputsReady,
-                      outputsReady);
+      return callback(user, static_cast<writ_session *>(this), first + rows - outputsReady.raw(),
+                      outputsReady.raw());
     };
     if (callback && callbackStops(tell)) {
       undo();

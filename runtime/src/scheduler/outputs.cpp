@@ -22,18 +22,19 @@ const writ_sampling &element(const writ_sampling *array, int64_t index) {
 } // namespace
 
 const float *Session::logits(int64_t index) const {
-  return index >= 0 && index < outputsReady ? logitsBase + index * package.model().vocabulary
-                                            : nullptr;
+  return index >= 0 && index < outputsReady.raw() ? logitsBase + index * package.model().vocabulary
+                                                  : nullptr;
 }
 
 writ_status Session::checkOutputs(int64_t first, int64_t count, const void *array, const char *name,
                                   writ_error *error) const {
   if (!array)
     return report(error, WRIT_INVALID_ARGUMENT, "{} is null", name);
-  if (first < 0 || count < 1 || first > outputsReady || count > outputsReady - first)
+  const int64_t ready = outputsReady.raw();
+  if (first < 0 || count < 1 || first > ready || count > ready - first)
     return report(error, WRIT_INVALID_ARGUMENT,
                   "{} outputs from output {} on are asked for, but the last step has {}", count,
-                  first, outputsReady);
+                  first, ready);
   return WRIT_OK;
 }
 
@@ -67,10 +68,10 @@ writ_status Session::sampleParameters(int64_t output, const writ_sampling &sampl
                                       writ_sample_parameters *parameters, writ_error *error) const {
   const OutputRow &row = rowTables.outputs[output];
   const auto sequence = sequenceTable.find(row.sequence);
-  if (!sequence || sequenceTable.length(*sequence).raw() <= row.position)
+  if (!sequence || sequenceTable.length(*sequence) < tokensThrough(row.position))
     return report(error, WRIT_INVALID_ARGUMENT,
                   "the sequence of output {} was released or rewound since the step", output);
-  const int64_t before = row.position + 1;
+  const int64_t before = tokensThrough(row.position).raw();
   const int64_t recent = std::min(before, kPenaltyTokens);
   *parameters = {sampling.temperature,
                  sampling.top_p,

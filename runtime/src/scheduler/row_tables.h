@@ -10,7 +10,7 @@ namespace writ {
 /// Which token an output row belongs to.
 struct OutputRow {
   writ_sequence sequence;
-  int64_t position; ///< of the row's token; the token drawn from it stands one further
+  Position position; ///< of the row's token; the token drawn from it stands one further
 };
 
 /// Room for the largest step, allocated once.
@@ -28,17 +28,24 @@ struct RowTables {
   FixedArray<OutputRow> staged;    ///< [max_outputs] outputs of the step being made
   FixedArray<OutputRow> outputs;   ///< [max_outputs] outputs of the last step that ran
   FixedArray<writ_step_row> fed;   ///< [max_rows] rows of one chunk of a fed prompt
-  FixedArray<int64_t> added;       ///< [max_sequences] rows of this step; 0 between steps
-  FixedArray<int64_t> placed;      ///< [max_sequences] of these, already staged
+  FixedArray<RowCount> added;      ///< [max_sequences] rows of this step; 0 between steps
+  FixedArray<RowCount> placed;     ///< [max_sequences] of these, already staged
   FixedArray<int32_t> touched;     ///< [max_sequences] sequences with rows, in order of appearance
   FixedArray<int32_t> drawn;       ///< [max_outputs] sampled tokens before they are handed out
   FixedArray<writ_sample_parameters> parameters; ///< [max_outputs]
+
+  /// `before`: the rows of the step that run before it.
+  void setRow(RowCount before, TokenId tokenId, Position at, SequenceId sequenceId) {
+    token[before.raw()] = int32_t(tokenId.raw());
+    position[before.raw()] = int32_t(at.raw());
+    sequence[before.raw()] = int32_t(sequenceId.raw());
+  }
 
   static ByteCount bytesFor(const writ_session_options &options) {
     const int64_t row = int64_t(3 * sizeof(int32_t) + sizeof(writ_step_row));
     const int64_t output =
         int64_t(3 * sizeof(int32_t) + 2 * sizeof(OutputRow) + sizeof(writ_sample_parameters));
-    const int64_t slot = int64_t(2 * sizeof(int64_t) + sizeof(int32_t));
+    const int64_t slot = int64_t(2 * sizeof(RowCount) + sizeof(int32_t));
     return ByteCount(options.max_rows * row + options.max_outputs * output +
                      options.max_sequences * slot);
   }

@@ -24,8 +24,11 @@ public:
 
   TokenCount length(SequenceId sequence) const { return TokenCount(lengths[sequence.raw()]); }
   void setLength(SequenceId sequence, TokenCount length) { lengths[sequence.raw()] = length.raw(); }
-  /// [context]; what lies beyond the length is provisional.
-  int32_t *history(SequenceId sequence) { return tokens.data() + sequence.raw() * context.raw(); }
+  /// What lies beyond the length is provisional.
+  void setToken(SequenceId sequence, Position position, TokenId token) {
+    tokens[sequence.raw() * context.raw() + position.raw()] = int32_t(token.raw());
+  }
+  /// int32 [context], as kernels and callers read tokens.
   const int32_t *history(SequenceId sequence) const {
     return tokens.data() + sequence.raw() * context.raw();
   }

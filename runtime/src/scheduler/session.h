@@ -23,8 +23,8 @@ enum class StepStage { validated, reserved, ran };
 
 /// One run of an entry of the model: contiguous rows and outputs of the row tables.
 struct StepRun {
-  int64_t firstRow = 0, rows = 0;
-  int64_t firstOutput = 0, outputs = 0;
+  RowCount firstRow, rows; ///< first: the rows before it
+  OutputCount firstOutput, outputs;
   bool decode = false;
 };
 
@@ -51,7 +51,7 @@ public:
                    writ_chunk_callback callback, void *user, const volatile int32_t *stop,
                    writ_error *error);
 
-  int64_t outputCount() const { return outputsReady; }
+  OutputCount outputCount() const { return outputsReady; }
   const float *logits(int64_t index) const;
   /// `sampling` may be null: greedy.
   writ_status sample(int64_t first, int64_t count, const writ_sampling *sampling, int32_t *tokens,
@@ -90,9 +90,9 @@ private:
 
   writ_status findSequence(writ_sequence handle, SequenceId *sequence, writ_error *error) const;
   writ_status checkToken(int32_t token, const char *what, int64_t index, writ_error *error) const;
-  writ_status validate(const writ_step_row *rows, int64_t count, int64_t *outputs,
+  writ_status validate(const writ_step_row *rows, int64_t count, OutputCount *outputs,
                        writ_error *error);
-  writ_status stageAndRun(const writ_step_row *rows, int64_t count, int64_t outputs,
+  writ_status stageAndRun(const writ_step_row *rows, int64_t count, OutputCount outputs,
                           writ_error *error);
   writ_status reserve(writ_error *error);
   void unreserve();
@@ -100,7 +100,7 @@ private:
   void place(const writ_step_row *rows, int64_t count, bool all, StepRun *run);
   void run(const StepRun &run);
   void keepLogits(const StepRun &run);
-  void commit(int64_t outputs);
+  void commit(OutputCount outputs);
   void forgetRows();
   bool faultAt(StepStage stage) const { return fault && fault(faultUser, stage); }
 
@@ -135,7 +135,7 @@ private:
   AlignedBuffer rowArena, outputArena, sampleScratch;
   AlignedBuffer kept;                ///< f32 [max_outputs][vocabulary], or empty (keptOutputs)
   const float *logitsBase = nullptr; ///< f32 [outputs][vocabulary] of the last step
-  int64_t outputsReady = 0;
+  OutputCount outputsReady;
   int64_t rowsTouched = 0; ///< entries of rowTables.touched in use
   writ_pool pool;
   std::atomic<int> state{kIdle};

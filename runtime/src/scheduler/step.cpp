@@ -18,9 +18,9 @@ writ_status Session::checkToken(int32_t token, const char *what, int64_t index,
 }
 
 /// Counts the rows of each sequence in rowTables.added. Changes nothing else.
-writ_status Session::validate(const writ_step_row *rows, int64_t count, int64_t *outputs,
+writ_status Session::validate(const writ_step_row *rows, int64_t count, OutputCount *outputs,
                               writ_error *error) {
-  *outputs = 0;
+  *outputs = OutputCount(0);
   for (int64_t i = 0; i < count; ++i) {
     SequenceId sequence;
     if (const writ_status status = findSequence(rows[i].sequence, &sequence, error);
@@ -28,17 +28,19 @@ writ_status Session::validate(const writ_step_row *rows, int64_t count, int64_t 
       return status;
     if (const writ_status status = checkToken(rows[i].token, "rows", i, error); status != WRIT_OK)
       return status;
-    int64_t &added = rowTables.added[sequence.raw()];
-    if (added++ == 0)
+    RowCount &added = rowTables.added[sequence.raw()];
+    if (added == RowCount(0))
       rowTables.touched[rowsTouched++] = int32_t(sequence.raw());
-    const int64_t length = sequenceTable.length(sequence).raw() + added;
-    if (length > settings.context_tokens)
+    added += RowCount(1);
+    const TokenCount length = sequenceTable.length(sequence) + tokensOf(added);
+    if (length > TokenCount(settings.context_tokens))
       return report(error, WRIT_CONTEXT_FULL,
                     "rows[{}] would be token {} of its sequence, but context_tokens is {}", i,
-                    length, settings.context_tokens);
-    if (rows[i].output && ++*outputs > settings.max_outputs)
+                    length.raw(), settings.context_tokens);
+    *outputs += OutputCount(rows[i].output ? 1 : 0);
+    if (*outputs > OutputCount(settings.max_outputs))
       return report(error, WRIT_INVALID_ARGUMENT,
-                    "rows[{}] is output {} of the step, but max_outputs is {}", i, *outputs,
+                    "rows[{}] is output {} of the step, but max_outputs is {}", i, outputs->raw(),
                     settings.max_outputs);
   }
   return WRIT_OK;
@@ -46,7 +48,7 @@ writ_status Session::validate(const writ_step_row *rows, int64_t count, int64_t 
 
 void Session::forgetRows() {
   for (int64_t i = 0; i < rowsTouched; ++i)
-    rowTables.added[rowTables.touched[i]] = 0;
+    rowTables.added[rowTables.touched[i]] = RowCount(0);
   rowsTouched = 0;
 }
 
@@ -56,7 +58,7 @@ writ_status Session::step(const writ_step_row *rows, int64_t count, writ_error *
   if (count < 1 || count > settings.max_rows)
     return report(error, WRIT_INVALID_ARGUMENT, "count is {}, expected 1 to {} (max_rows)", count,
                   settings.max_rows);
-  int64_t outputs = 0;
+  OutputCount outputs;
   writ_status status = validate(rows, count, &outputs, error);
   if (status == WRIT_OK && faultAt(StepStage::validated))
     status = report(error, WRIT_INTERNAL, "a fault was injected after validation");
@@ -66,7 +68,7 @@ writ_status Session::step(const writ_step_row *rows, int64_t count, writ_error *
   return status;
 }
 
-writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, int64_t outputs,
+writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, OutputCount outputs,
                                  writ_error *error) {
   if (const writ_status status = package.weightsHold(error); status != WRIT_OK)
     return status;
@@ -78,7 +80,7 @@ writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, int64
   }
   StepRun runs[2];
   const int64_t runCount = stage(rows, count, runs);
-  outputsReady = 0;
+  outputsReady = OutputCount(0);
   logitsBase = reinterpret_cast<const float *>(outputArena.data() + package.model().logits_offset *
                                                                         settings.max_outputs);
   for (int64_t i = 0; i < runCount; ++i) {
@@ -105,7 +107,7 @@ writ_status Session::reserve(writ_error *error) {
   for (int64_t i = 0; i < rowsTouched; ++i) {
     const SequenceId sequence(rowTables.touched[i]);
     const TokenCount length =
-        sequenceTable.length(sequence) + TokenCount(rowTables.added[sequence.raw()]);
+        sequenceTable.length(sequence) + tokensOf(rowTables.added[sequence.raw()]);
     wanted += std::max<int64_t>(0, pagesFor(length, kv.pageSize()).raw() - kv.held(sequence).raw());
     if (!kv.grow(sequence, length)) {
       unreserve();
@@ -131,8 +133,8 @@ void Session::unreserve() {
 int64_t Session::stage(const writ_step_row *rows, int64_t count, StepRun *runs) {
   int64_t single = 0;
   for (int64_t i = 0; i < rowsTouched; ++i) {
-    single += rowTables.added[rowTables.touched[i]] == 1;
-    rowTables.placed[rowTables.touched[i]] = 0;
+    single += rowTables.added[rowTables.touched[i]] == RowCount(1);
+    rowTables.placed[rowTables.touched[i]] = RowCount(0);
   }
   const bool allDecode = single == rowsTouched;
   runs[0].decode = allDecode;
@@ -153,21 +155,21 @@ void Session::place(const writ_step_row *rows, int64_t count, bool all, StepRun 
   for (int64_t i = 0; i < count; ++i) {
     const int64_t index = rows[i].output ? output++ : -1;
     const int64_t slot = rows[i].sequence.slot;
-    if (!all && (rowTables.added[slot] == 1) != run->decode)
+    if (!all && (rowTables.added[slot] == RowCount(1)) != run->decode)
       continue;
-    const int64_t position =
-        sequenceTable.length(SequenceId(slot)).raw() + rowTables.placed[slot]++;
-    const int64_t row = run->firstRow + run->rows;
-    rowTables.token[row] = rows[i].token;
-    rowTables.position[row] = int32_t(position);
-    rowTables.sequence[row] = int32_t(slot);
+    const SequenceId sequence(slot);
+    const Position position =
+        positionAfter(sequenceTable.length(sequence) + tokensOf(rowTables.placed[slot]));
+    rowTables.placed[slot] += RowCount(1);
+    rowTables.setRow(run->firstRow + run->rows, TokenId(rows[i].token), position, sequence);
     if (index >= 0) {
-      const int64_t entry = run->firstOutput + run->outputs++;
-      rowTables.outputRow[entry] = int32_t(run->rows);
+      const int64_t entry = (run->firstOutput + run->outputs).raw();
+      rowTables.outputRow[entry] = int32_t(run->rows.raw());
       rowTables.outputIndex[entry] = int32_t(index);
       rowTables.staged[index] = {rows[i].sequence, position};
+      run->outputs += OutputCount(1);
     }
-    ++run->rows;
+    run->rows += RowCount(1);
   }
 }
 
@@ -193,12 +195,13 @@ void Session::run(const StepRun &run) {
       std::memset(rowArena.data(), 0xff, size_t(rowArena.size().raw()));
     std::memset(outputArena.data(), 0xff, size_t(outputArena.size().raw()));
   }
-  const writ_rows rows{run.rows,
-                       rowTables.token.data() + run.firstRow,
-                       rowTables.position.data() + run.firstRow,
-                       rowTables.sequence.data() + run.firstRow,
-                       run.outputs,
-                       rowTables.outputRow.data() + run.firstOutput};
+  const int64_t firstRow = run.firstRow.raw();
+  const writ_rows rows{run.rows.raw(),
+                       rowTables.token.data() + firstRow,
+                       rowTables.position.data() + firstRow,
+                       rowTables.sequence.data() + firstRow,
+                       run.outputs.raw(),
+                       rowTables.outputRow.data() + run.firstOutput.raw()};
   writ_step context = launchContext();
   context.rows = &rows;
   const writ_model_desc &model = package.model();
@@ -211,25 +214,25 @@ void Session::keepLogits(const StepRun &run) {
   const float *from = reinterpret_cast<const float *>(
       outputArena.data() + package.model().logits_offset * settings.max_outputs);
   float *to = reinterpret_cast<float *>(kept.data());
-  for (int64_t i = 0; i < run.outputs; ++i)
-    std::memcpy(to + rowTables.outputIndex[run.firstOutput + i] * vocabulary, from + i * vocabulary,
-                size_t(vocabulary) * sizeof(float));
+  for (int64_t i = 0; i < run.outputs.raw(); ++i)
+    std::memcpy(to + rowTables.outputIndex[run.firstOutput.raw() + i] * vocabulary,
+                from + i * vocabulary, size_t(vocabulary) * sizeof(float));
   logitsBase = to;
 }
 
-void Session::commit(int64_t outputs) {
-  int64_t rows = 0;
+void Session::commit(OutputCount outputs) {
+  RowCount rows;
   for (int64_t i = 0; i < rowsTouched; ++i)
     rows += rowTables.added[rowTables.touched[i]];
-  for (int64_t row = 0; row < rows; ++row)
-    sequenceTable.history(SequenceId(rowTables.sequence[row]))[rowTables.position[row]] =
-        rowTables.token[row];
+  for (int64_t row = 0; row < rows.raw(); ++row)
+    sequenceTable.setToken(SequenceId(rowTables.sequence[row]), Position(rowTables.position[row]),
+                           TokenId(rowTables.token[row]));
   for (int64_t i = 0; i < rowsTouched; ++i) {
     const SequenceId sequence(rowTables.touched[i]);
     sequenceTable.setLength(sequence, sequenceTable.length(sequence) +
-                                          TokenCount(rowTables.added[sequence.raw()]));
+                                          tokensOf(rowTables.added[sequence.raw()]));
   }
-  for (int64_t i = 0; i < outputs; ++i)
+  for (int64_t i = 0; i < outputs.raw(); ++i)
     rowTables.outputs[i] = rowTables.staged[i];
   outputsReady = outputs;
 }
