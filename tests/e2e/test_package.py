@@ -130,10 +130,13 @@ class Package(TestCase):
         self.assertFalse((package / "lib").exists())
 
     def test_NoPathOfThisMachineIsInAPackage(self):
-        package = self.compile()
-        for file in package.rglob("*"):
-            if file.is_file():
-                self.assertNotIn(str(SOURCE).encode(), file.read_bytes(), file.name)
+        built = tiny_package()
+        self.assertTrue((built / "lib" / "libmodel.so").exists())
+        for package in (self.compile(), built):
+            for file in package.rglob("*"):
+                for path in (SOURCE, harness.BUILD, "/tmp/writ-build-"):
+                    if file.is_file():
+                        self.assertNotIn(str(path).encode(), file.read_bytes(), file)
 
 
 if __name__ == "__main__":

@@ -149,17 +149,13 @@ void buildPackage(const std::string &package, const std::string &shown, const st
   const std::string log = package + "/build.log";
   copy(package + "/CMakeLists.txt", source + "/CMakeLists.txt", source);
   copy(package + "/src", source + "/src", source);
-  std::vector<std::string> configure = {"cmake",
-                                        "-S",
-                                        source,
-                                        "-B",
-                                        tree,
-                                        "-DCMAKE_BUILD_TYPE=Release",
-                                        "-DCMAKE_CXX_FLAGS=", // not those of the environment
-                                        "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + built,
-                                        "-DCMAKE_ARCHIVE_OUTPUT_DIRECTORY=" + built,
-                                        "-DWRIT_ROOT=" + installRoot(),
-                                        "-DCMAKE_CXX_COMPILER=" + (cxx.empty() ? "c++" : cxx)};
+  std::vector<std::string> configure = {
+      "cmake", "-S", source, "-B", tree, "-DCMAKE_BUILD_TYPE=Release",
+      "-DCMAKE_CXX_FLAGS=", // not those of the environment
+      "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + built, "-DCMAKE_ARCHIVE_OUTPUT_DIRECTORY=" + built,
+      // Who opens the library has loaded the runtime: no path of this machine need say where it is.
+      "-DCMAKE_SKIP_RPATH=ON", "-DWRIT_ROOT=" + installRoot(),
+      "-DCMAKE_CXX_COMPILER=" + (cxx.empty() ? "c++" : cxx)};
   int status = run(configure, log);
   if (status != 0)
     fail(shown,
