@@ -127,15 +127,27 @@ void checkMapFunctions(const KernelMap &map, const KnownFunctions &functions,
          "E125",
          fmt::format("function '{}' does not exist in the reference", map.contractOracle),
          {}});
+  else if (const std::string entry = "reference_" + map.op; map.contractOracle != entry)
+    found.push_back({json.at("contract_oracle").location(),
+                     "E125",
+                     fmt::format("function '{}' does not evaluate '{}'; the reference's entry for "
+                                 "it is '{}'",
+                                 map.contractOracle, map.op, entry),
+                     {}});
   for (const char *role : {"production", "threaded"}) {
     const std::string &name = json.at(role).asString();
     const std::string expected = map.id + (role[0] == 't' ? "_threaded" : "");
-    if (name != expected || (functions.provider && !functions.provider(map.id)))
+    if (name != expected)
       found.push_back(
           {json.at(role).location(),
            "E125",
            fmt::format("function '{}' does not exist; '{}' provides '{}'", name, map.id, expected),
            {}});
+    else if (functions.provider && !functions.provider(map.id))
+      found.push_back({json.at(role).location(),
+                       "E125",
+                       fmt::format("function '{}' does not exist in the runtime", name),
+                       {{{}, "build the tool and its runtime with the kernel's source"}}});
   }
 }
 

@@ -117,12 +117,31 @@ TEST(Catalog, C8_AMapWhoseFunctionDoesNotExistIsRefused) {
   KnownFunctions functions;
   functions.contractOracle = [](std::string_view) { return true; };
   functions.provider = [](std::string_view id) { return id != "linear_q4_1_i8_b32"; };
-  EXPECT_EQ(
-      firstLine(tree.fault(functions)),
-      std::string(linearMap) + ":" +
-          tree.position(linearMap, "\"linear_q4_1_i8_b32\",\n    \"threaded\"") +
-          ": error: function 'linear_q4_1_i8_b32' does not exist; 'linear_q4_1_i8_b32' provides "
-          "'linear_q4_1_i8_b32' [E125]");
+  const auto at = [&](const char *text) {
+    return std::string(linearMap) + ":" + tree.position(linearMap, text);
+  };
+  const std::string note = "note: build the tool and its runtime with the kernel's source\n";
+  EXPECT_EQ(tree.fault(functions),
+            at("\"linear_q4_1_i8_b32\",\n    \"threaded\"") +
+                ": error: function 'linear_q4_1_i8_b32' does not exist in the runtime [E125]\n" +
+                note + at("\"linear_q4_1_i8_b32_threaded\"") +
+                ": error: function 'linear_q4_1_i8_b32_threaded' does not exist in the runtime "
+                "[E125]\n" +
+                note);
+  tree.replace(linearMap, "\"linear_q4_1_i8_b32_threaded\"", "\"linear_threaded\"");
+  EXPECT_EQ(tree.fault(), at("\"linear_threaded\"") +
+                              ": error: function 'linear_threaded' does not exist; "
+                              "'linear_q4_1_i8_b32' provides 'linear_q4_1_i8_b32_threaded' "
+                              "[E125]\n");
+}
+
+TEST(Catalog, C8_AnOracleOfAnotherFamilyIsRefused) {
+  DataTree tree;
+  const char *map = "kernel_maps/residual/residual_f32.json";
+  tree.replace(map, "\"reference_residual\"", "\"reference_gate\"");
+  EXPECT_EQ(tree.fault(), std::string(map) + ":" + tree.position(map, "\"reference_gate\"") +
+                              ": error: function 'reference_gate' does not evaluate 'residual'; "
+                              "the reference's entry for it is 'reference_residual' [E125]\n");
 }
 
 TEST(Catalog, AnIdIsItsFilesStem) {
