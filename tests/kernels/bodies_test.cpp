@@ -1,6 +1,7 @@
 // Bodies of one provider keep the same bits, whatever the instruction set and however the units are
-// split. Each body is held against the scalar one; the contracts' reference holds that one
-// elsewhere.
+// split. Each body is held against the scalar one, at random sizes and with values up to overflow.
+// The reference judges no value here: tests/conformance/kernels_test.cpp holds every body of every
+// instruction set against it, at chosen sizes.
 #include "tests/kernels/kernel_case.h"
 
 #include <gtest/gtest.h>
