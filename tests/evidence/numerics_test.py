@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Checks the figures of numerics.py, and that no NaN passes a bound. Needs numpy, no oracle."""
-
+"""Checks the figures of scripts/evidence/numerics.py, and that no NaN passes a bound. Needs numpy, no oracle."""
 import math
 import pathlib
+import sys
 import tempfile
 import unittest
 
 import numpy as np
 
-import compare_logits
-import numerics
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
+import compare_logits  # noqa: E402
+import numerics  # noqa: E402
 
 RNG = np.random.default_rng(7)
 ORACLE = RNG.normal(size=(130, 50)).astype(np.float32)  # more rows than are converted at once
