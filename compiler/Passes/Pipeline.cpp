@@ -9,6 +9,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -61,6 +62,14 @@ DialectRegistry dialects() {
 }
 
 } // namespace
+
+void registerPasses() {
+  registerPass([] { return createResolveProviders(); });
+  registerPass([] { return createConvertRequirementsToGraph(); });
+  registerPass([] { return createConvertGraphToLowered(); });
+  registerPass([] { return createConvertLoweredToCall(); });
+  registerPass([] { return createCheckResolution(); });
+}
 
 struct Compilation::State {
   State() : context(dialects(), MLIRContext::Threading::DISABLED) {

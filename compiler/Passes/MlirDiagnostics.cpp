@@ -1,7 +1,5 @@
-//===- Report.cpp - diagnostics between Writ and MLIR ---------------------===//
+//===- MlirDiagnostics.cpp - diagnostics between Writ and MLIR ------------===//
 #include "compiler/Passes/Passes.h"
-
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
@@ -24,14 +22,6 @@ void report(MLIRContext *context, const Diagnostic &diagnostic) {
   error << diagnostic.message << " [" << diagnostic.code << "]";
   for (const Note &note : diagnostic.notes)
     error.attachNote(toMlir(context, note.location)) << note.message;
-}
-
-void registerPasses() {
-  registerPass([] { return createResolveProviders(); });
-  registerPass([] { return createConvertRequirementsToGraph(); });
-  registerPass([] { return createConvertGraphToLowered(); });
-  registerPass([] { return createConvertLoweredToCall(); });
-  registerPass([] { return createCheckResolution(); });
 }
 
 } // namespace writ
