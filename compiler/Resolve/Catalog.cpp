@@ -45,15 +45,14 @@ CatalogPaths CatalogPaths::below(const std::string &root) {
 
 /// Collects the diagnostics of all files, so that one run shows every fault.
 struct CatalogReader {
+  const DocumentReader &document;
   Catalog catalog;
   std::vector<Diagnostic> found;
 
   /// Reads `path`, checks it against `schema`, and hands it to `take`.
   template <typename Take> void read(const fs::path &path, const Json &schema, Take take) {
     try {
-      Json json = readJsonFile(path.string());
-      checkSchema(json, schema);
-      take(json);
+      take(document(path.string(), &schema));
     } catch (const Error &error) {
       found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
@@ -76,11 +75,12 @@ struct CatalogReader {
 
   void readContracts() {
     const fs::path root = catalog.folders.contracts;
-    const Json contractSchema = readJsonFile((root / "schema/contract.json").string());
-    const Json profileSchema = readJsonFile((root / "schema/profile.json").string());
+    const Json contractSchema = document((root / "schema/contract.json").string(), nullptr);
+    const Json profileSchema = document((root / "schema/profile.json").string(), nullptr);
     for (const auto &entry : catalog.familyTable) {
       const std::string &name = entry.first; // clang 14 captures no structured binding
-      if (!fs::is_directory(root / name))
+      std::error_code error;                 // a name may be no name of a file
+      if (!fs::is_directory(root / name, error))
         continue;
       for (const fs::path &path : jsonFiles(root / name))
         read(path, contractSchema, [&](const Json &json) {
@@ -103,7 +103,7 @@ struct CatalogReader {
 
   void readMaps() {
     const fs::path root = catalog.folders.kernelMaps;
-    const Json schema = readJsonFile((root / "schema/kernel_map.json").string());
+    const Json schema = document((root / "schema/kernel_map.json").string(), nullptr);
     for (const fs::path &folder : folders(root)) {
       if (folder.filename() == "schema")
         continue;
@@ -123,7 +123,7 @@ struct CatalogReader {
 
   void readCircuits() {
     const fs::path root = catalog.folders.circuits;
-    const Json schema = readJsonFile((root / "schema/circuit.json").string());
+    const Json schema = document((root / "schema/circuit.json").string(), nullptr);
     for (const fs::path &path : jsonFiles(root))
       read(path, schema, [&](const Json &json) {
         put(catalog.circuitTable, json.at("id").asString(), json, json, path);
@@ -131,12 +131,20 @@ struct CatalogReader {
   }
 };
 
-Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions) {
-  CatalogReader reader;
+Json readDocument(const std::string &path, const Json *schema) {
+  Json json = readJsonFile(path);
+  if (schema)
+    checkSchema(json, *schema);
+  return json;
+}
+
+Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions,
+                      const DocumentReader &read) {
+  CatalogReader reader{read, {}, {}};
   Catalog &catalog = reader.catalog;
   catalog.folders = paths;
-  catalog.vocabularyJson = readJsonFile(paths.contracts + "/vocabulary.json");
-  checkSchema(catalog.vocabularyJson, readJsonFile(paths.contracts + "/schema/vocabulary.json"));
+  const Json schema = read(paths.contracts + "/schema/vocabulary.json", nullptr);
+  catalog.vocabularyJson = read(paths.contracts + "/vocabulary.json", &schema);
   catalog.familyTable = readFamilies(catalog.vocabularyJson);
   reader.readContracts();
   reader.readMaps();

@@ -104,10 +104,17 @@ struct KnownFunctions {
   std::function<bool(std::string_view)> provider;       ///< of the kernel table, by provider id
 };
 
+/// Gives the JSON file at `path`, checked against `schema`; null where the file is a schema itself.
+using DocumentReader = std::function<Json(const std::string &path, const Json *schema)>;
+/// The one that reads what lies there. E001, E010, E011 and what checkSchema throws.
+Json readDocument(const std::string &path, const Json *schema);
+
 class Catalog {
 public:
-  /// Reads and checks everything; throws Error with every diagnostic found.
-  static Catalog load(const CatalogPaths &paths, const KnownFunctions &functions);
+  /// Reads and checks everything; throws Error with every diagnostic found. A caller that loads
+  /// again after one file changed may give a reader that remembers the others.
+  static Catalog load(const CatalogPaths &paths, const KnownFunctions &functions,
+                      const DocumentReader &read = readDocument);
 
   const std::map<std::string, Family> &families() const { return familyTable; }
   const std::map<std::string, Contract> &contracts() const { return contractTable; }
