@@ -9,15 +9,24 @@
 #include "compiler/Support/Utf8.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
 namespace writ {
 namespace {
 
-/// Of rope_frequencies. They are computed before a shape is compared, and a circuit may leave their
-/// number to the model file: without a limit one changed field would ask for hours and gigabytes.
-constexpr int64_t kMaxRopeDimensions = 65536;
+/// More layers, or more dimensions of one head, are no model but a mistake that would take all time
+/// and memory.
+constexpr int64_t kMostLayers = 1 << 16, kMostRopeDimensions = 1 << 16;
+
+/// The value of a size that the circuit computes: E033 where it is not in [least, most].
+int64_t requireRange(const Json &at, const char *what, int64_t value, int64_t least, int64_t most) {
+  if (value < least || value > most)
+    throw Error(at.location(), "E033",
+                fmt::format("{} is {}, expected {} to {}", what, value, least, most));
+  return value;
+}
 
 std::string shapeText(const std::vector<int64_t> &shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -102,13 +111,14 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
                                                         const std::string &operand) {
   if (const Json *rope = weight.find("rope_frequencies")) {
     InstanceWeight constant;
-    const int64_t dimensions = parameters.integer(rope->at("dimensions"));
-    if (dimensions < 2 || dimensions > kMaxRopeDimensions)
-      throw Error(rope->at("dimensions").location(), "E033",
-                  fmt::format("{} has {} dimensions, expected 2 to {}", operand, dimensions,
-                              kMaxRopeDimensions),
-                  {{{model.path()}, "the model that they are computed for"}});
-    constant.constant = ropeFrequencies(parameters.number(rope->at("base")), dimensions);
+    const Json &size = rope->at("dimensions"), &base = rope->at("base");
+    const int64_t dimensions = requireRange(size, "the number of rotary dimensions",
+                                            parameters.integer(size), 2, kMostRopeDimensions);
+    const double value = parameters.number(base);
+    if (!(value > 0))
+      throw Error(base.location(), "E033",
+                  fmt::format("the rotary base is {}, expected a positive number", value));
+    constant.constant = ropeFrequencies(value, dimensions);
     constant.storage = kConstantStorage;
     constant.shape = {dimensions / 2};
     return constant;
@@ -199,9 +209,14 @@ void Instantiation::bindFields(const Json &json, const Family &family, InstanceO
     op.attributes[name] = parameters.expand(value);
   });
   each("numbers", family.numbers, [&](const std::string &name, const Json &value) {
-    op.numbers[name] = value.isObject()
-                           ? double(reciprocalSqrt(parameters.integer(value.at("reciprocal_sqrt"))))
-                           : double(float(parameters.number(value)));
+    const double number =
+        value.isObject() ? double(reciprocalSqrt(parameters.integer(value.at("reciprocal_sqrt"))))
+                         : double(float(parameters.number(value)));
+    if (!std::isfinite(number))
+      throw Error(value.location(), "E033",
+                  fmt::format("number '{}' of op '{}' is {}, expected a finite binary32 value",
+                              name, op.name, number));
+    op.numbers[name] = number;
   });
 }
 
@@ -292,7 +307,9 @@ void Instantiation::addOp(const Json &json, const std::string &kind, const std::
 
 void Instantiation::addSection(const Json &section) {
   const Json *repeat = section.find("repeat");
-  const int64_t count = repeat ? parameters.integer(*repeat) : 1;
+  const int64_t count = repeat ? requireRange(*repeat, "the number of layers",
+                                              parameters.integer(*repeat), 0, kMostLayers)
+                               : 1;
   const Json *prefix = section.find("prefix"), *carry = section.find("carry");
   auto opNamed = [&](const Json &name, const std::string &full) {
     if (!opByName.contains(full))
@@ -330,9 +347,10 @@ void Instantiation::addSection(const Json &section) {
 void Instantiation::addKvGroups() {
   for (const Json &group : circuit.at("kv_groups").elements()) {
     groupNames.push_back(group.at("id").asString());
-    instance.kvGroups.push_back(
-        {group.at("storage").asString(), 0, parameters.integer(group.at("kv_heads")),
-         parameters.integer(group.at("head_dim")), parameters.integer(group.at("window"))});
+    instance.kvGroups.push_back({group.at("storage").asString(), 0,
+                                 parameters.integer(group.at("kv_heads")),
+                                 parameters.integer(group.at("head_dim")),
+                                 parameters.integer(group.at("window")), group.location()});
   }
 }
 
@@ -361,7 +379,7 @@ void Instantiation::addChatTemplates() {
 
 CircuitInstance Instantiation::run() {
   instance.circuit = circuit.at("id").asString();
-  instance.circuitDigest = sha256Json(circuit.plain());
+  instance.circuitDigest = sha256Json(circuit);
   const MetadataValue *name = model.find("general.name");
   instance.name = name && name->asString() ? *name->asString() : "model";
   addKvGroups();
@@ -373,8 +391,11 @@ CircuitInstance Instantiation::run() {
   if (!opByName.contains(result.asString()))
     throw Error(result.location(), "E030", fmt::format("no op is named '{}'", result.asString()));
   instance.result = result.asString();
-  instance.vocabulary = parameters.integer(circuit.at("vocabulary"));
-  instance.contextLength = parameters.integer(circuit.at("context_length"));
+  const Json &vocabulary = circuit.at("vocabulary"), &context = circuit.at("context_length");
+  instance.vocabulary =
+      requireRange(vocabulary, "the vocabulary", parameters.integer(vocabulary), 1, INT32_MAX);
+  instance.contextLength =
+      requireRange(context, "the context length", parameters.integer(context), 1, INT32_MAX);
   checkMetadata(circuit, model, parameters);
   checkTensorsUsed();
   parameters.requireAllUsed(circuit);

@@ -43,6 +43,7 @@ struct InstanceOp {
 struct InstanceKvGroup {
   std::string storage;
   int64_t layers = 0, kvHeads = 0, headDim = 0, window = 0;
+  Location location; ///< of its declaration
 };
 
 struct CircuitInstance {

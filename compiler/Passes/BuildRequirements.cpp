@@ -91,7 +91,7 @@ void Builder::addDeclarations() {
                                           context, StringRef(group.storage), group.layers,
                                           group.kvHeads, group.headDim, group.window);
     if (!type)
-      throw Error({}, "E202",
+      throw Error(group.location, "E202",
                   fmt::format("KV group {} has {} layers of {} x {} '{}'; it has no KV state", i,
                               group.layers, group.kvHeads, group.headDim, group.storage));
     builder.create<graph::KvGroupOp>(builder.getUnknownLoc(), fmt::format("kv{}", i), int64_t(i),

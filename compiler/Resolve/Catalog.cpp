@@ -150,6 +150,7 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
   reader.readMaps();
   reader.readCircuits();
   if (reader.found.empty()) {
+    checkFamilies(catalog, reader.found);
     checkContracts(catalog, reader.found);
     checkProfiles(catalog, reader.found);
     checkKernelMaps(catalog, functions, reader.found);

@@ -46,15 +46,18 @@ std::vector<std::string> operandNames(const Family &family) {
   return names;
 }
 
-/// The least common range of two dimension ranges; nothing where they are disjoint.
+/// The least common range of two dimension ranges; nothing where they are disjoint, which they are
+/// too where no 64-bit number is a multiple of both steps.
 std::optional<DimensionRange> intersect(const DimensionRange &a, const DimensionRange &b) {
   DimensionRange range;
-  range.multipleOf = std::lcm(a.multipleOf, b.multipleOf);
   range.min = std::max(a.min, b.min);
   if (a.max || b.max)
     range.max = std::min(a.max.value_or(INT64_MAX), b.max.value_or(INT64_MAX));
-  int64_t first = (range.min + range.multipleOf - 1) / range.multipleOf * range.multipleOf;
-  if (range.max && first > *range.max)
+  const int64_t factor = b.multipleOf / std::gcd(a.multipleOf, b.multipleOf);
+  int64_t first = 0;
+  if (__builtin_mul_overflow(a.multipleOf, factor, &range.multipleOf) ||
+      __builtin_mul_overflow((range.min - 1) / range.multipleOf + 1, range.multipleOf, &first) ||
+      (range.max && first > *range.max))
     return std::nullopt;
   return range;
 }
@@ -152,7 +155,13 @@ void checkMapFunctions(const KernelMap &map, const KnownFunctions &functions,
 }
 
 void checkMapArguments(const KernelMap &map, std::vector<Diagnostic> &found) {
-  std::set<std::string> integers;
+  std::set<std::string> names, integers;
+  for (const Json &argument : map.json.at("arguments").elements())
+    if (const Json &name = argument.at("name"); !names.insert(name.asString()).second)
+      found.push_back({name.location(),
+                       "E206",
+                       fmt::format("two arguments of '{}' are named '{}'", map.id, name.asString()),
+                       {}});
   for (const MapArgument &argument : map.arguments)
     if (argument.type == "i64")
       integers.insert(argument.name);
@@ -229,6 +238,27 @@ Diagnostic unknownContract(const Catalog &catalog, const std::string &id,
           "E302",
           fmt::format("'{}' is not a contract id: an id names a complete semantic profile", id),
           {{{}, note}}};
+}
+
+/// The sizes of a weight, and those of the KV state, are dimensions of the family.
+void checkFamilies(const Catalog &catalog, std::vector<Diagnostic> &found) {
+  const Json &json = catalog.vocabulary().at("families");
+  for (const auto &[name, family] : catalog.families()) {
+    const Json &operands = json.at(name).at("operands");
+    for (const OperandRule &operand : family.operands) {
+      std::vector<std::string> needed = operand.shape;
+      if (operand.kind == "state")
+        needed.insert(needed.end(), {"kv_heads", "head_dim"});
+      for (std::string dimension : needed) {
+        if (dimension.ends_with("/2"))
+          dimension.resize(dimension.size() - 2);
+        std::vector<std::string> known = family.dimensions;
+        known.erase(std::remove(known.begin(), known.end(), "rows"), known.end());
+        requireKnown(fmt::format("a static dimension of '{}'", name), dimension, known,
+                     operands.at(operand.name).location(), found);
+      }
+    }
+  }
 }
 
 void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found) {

@@ -54,12 +54,11 @@ CurrentDigests catalogDigests(const Catalog &catalog) {
   for (const auto &[id, map] : catalog.kernelMaps())
     digests["map:" + id] = map.digest;
   for (const auto &[id, circuit] : catalog.circuits())
-    digests["circuit:" + id] = sha256Json(circuit.plain());
+    digests["circuit:" + id] = sha256Json(circuit);
   for (const auto &[id, profile] : catalog.profiles())
     digests["profile:" + id] = profile.digest;
-  digests["vocabulary"] = sha256Json(catalog.vocabulary().plain());
-  digests["functions"] =
-      sha256Json(readJsonFile(catalog.paths().contracts + "/functions.json").plain());
+  digests["vocabulary"] = sha256Json(catalog.vocabulary());
+  digests["functions"] = sha256Json(readJsonFile(catalog.paths().contracts + "/functions.json"));
   return digests;
 }
 

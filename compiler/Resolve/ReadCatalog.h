@@ -12,6 +12,7 @@ Profile readProfile(const Json &json);
 KernelMap readKernelMap(const Json &json);
 
 /// Faults of the whole that no schema sees. Each appends what it finds.
+void checkFamilies(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkKernelMaps(const Catalog &catalog, const KnownFunctions &functions,

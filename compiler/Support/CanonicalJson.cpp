@@ -186,4 +186,30 @@ std::string canonicalJson(const nlohmann::json &value) {
   return out;
 }
 
+/// Throws E017 at the first scalar that has no canonical text.
+static void refuseAtItsPlace(const Json &value) {
+  if (value.isArray()) {
+    for (const Json &element : value.elements())
+      refuseAtItsPlace(element);
+  } else if (value.isObject()) {
+    for (const Json::Member &member : value.members())
+      refuseAtItsPlace(member.value);
+  } else {
+    try {
+      canonicalJson(value.plain());
+    } catch (const Error &error) {
+      throw Error(value.location(), "E017", error.diagnostics().front().message);
+    }
+  }
+}
+
+std::string canonicalJson(const Json &value) {
+  try {
+    return canonicalJson(value.plain());
+  } catch (const Error &) {
+    refuseAtItsPlace(value);
+    throw;
+  }
+}
+
 } // namespace writ

@@ -71,4 +71,8 @@ std::string sha256Json(const nlohmann::json &value) {
   return sha256(canonicalJson(value));
 }
 
+std::string sha256Json(const Json &value) {
+  return sha256(canonicalJson(value));
+}
+
 } // namespace writ

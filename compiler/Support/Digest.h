@@ -9,6 +9,8 @@
 
 namespace writ {
 
+class Json;
+
 /// Lower-case hexadecimal SHA-256 (64 characters).
 std::string sha256(std::string_view bytes);
 std::string sha256(const void *bytes, size_t size);
@@ -16,6 +18,7 @@ std::string sha256(const void *bytes, size_t size);
 std::string sha256File(const std::string &path);
 /// Of canonicalJson(value).
 std::string sha256Json(const nlohmann::json &value);
+std::string sha256Json(const Json &value);
 
 /// SHA-256 of bytes that come in pieces.
 class Sha256Stream {

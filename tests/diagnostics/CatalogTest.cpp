@@ -2,6 +2,8 @@
 // breaks one file of a copy and pins what is said, and where.
 #include "tests/diagnostics/DataTree.h"
 
+#include <algorithm>
+
 using writ::KnownFunctions;
 using writ::test::DataTree;
 
@@ -237,6 +239,59 @@ TEST(Catalog, C8_E126_TheSplitOfAMapFitsItsArguments) {
             std::string(gateMap) + ":" + partitions.position(gateMap, "\"column\"") +
                 ": error: partition 'column' is not one of the possible ones: 'serial', 'row' "
                 "[E126]\n");
+}
+
+TEST(Catalog, F12_E206_TwoArgumentsOfOneName) {
+  DataTree tree;
+  const std::string two = "\"name\": \"gate\", \"type\"";
+  tree.replace(gateMap, "\"name\": \"up\", \"type\"", two);
+  const std::string text = tree.read(gateMap);
+  const size_t second = text.rfind(two) + std::string("\"name\": ").size();
+  const std::string line =
+      std::to_string(std::count(text.begin(), text.begin() + second, '\n') + 1);
+  const std::string column = std::to_string(second - text.rfind('\n', second));
+  EXPECT_EQ(tree.fault(),
+            std::string(gateMap) + ":" + line + ":" + column +
+                ": error: two arguments of 'silu_gate_f32' are named 'gate' [E206]\n");
+}
+
+TEST(Catalog, F12_E122_TheShapeOfAWeightIsOfItsFamily) {
+  const std::string file = "contracts/vocabulary.json";
+  DataTree shapes;
+  shapes.replace(file, "weight[n,k]", "weight[n,depth]");
+  EXPECT_EQ(firstLine(shapes.fault()),
+            file + ":" + shapes.position(file, "\"weight[n,depth]\"") +
+                ": error: 'depth' is not a static dimension of 'linear' [E122]");
+  DataTree rows; // the number of rows is known only when the model runs
+  rows.replace(file, "weight[n,k]", "weight[rows,k]");
+  EXPECT_EQ(firstLine(rows.fault()), file + ":" + rows.position(file, "\"weight[rows,k]\"") +
+                                         ": error: 'rows' is not a static dimension of 'linear' "
+                                         "[E122]");
+}
+
+TEST(Catalog, F12_E017_AnIntegerThatNoDoubleHoldsIsRefusedAtItsPlace) {
+  DataTree tree;
+  tree.replace(gateMap, "\"grain\": 1", "\"grain\": 9007199254740993");
+  EXPECT_EQ(tree.fault(), std::string(gateMap) + ":" + tree.position(gateMap, "9007199254740993") +
+                              ": error: integer 9007199254740993 is beyond 2^53, which canonical "
+                              "JSON (RFC 8785) cannot write [E017]\n");
+}
+
+// The least common multiple of the two steps has more than 64 bits.
+TEST(Catalog, F12_StepsWithoutACommonMultipleDoNotOverlap) {
+  DataTree tree;
+  const std::string copy = "kernel_maps/gate/other_gate_f32.json";
+  std::string text = tree.read(gateMap);
+  for (size_t at; (at = text.find("silu_gate_f32\"")) != std::string::npos;)
+    text.replace(at, 9, "other_gate");
+  for (size_t at; (at = text.find("silu_gate_f32_threaded")) != std::string::npos;)
+    text.replace(at, 9, "other_gate");
+  tree.write(copy, text);
+  EXPECT_NE(tree.fault().find("[E102]"), std::string::npos) << tree.fault();
+  const std::string n = "\"n\": { \"min\": 1";
+  tree.replace(gateMap, n, n + ", \"multiple_of\": 9007199254740991");
+  tree.replace(copy, n, n + ", \"multiple_of\": 9007199254740992");
+  EXPECT_EQ(tree.fault(), "");
 }
 
 } // namespace

@@ -87,8 +87,7 @@ class Codes(TestCase):
         """A circuit without a bound of its own; the bound of the compiler holds before the table is made."""
         for count in (0, 65538):
             self.compile_edited(lambda model, place: [
-                f"{place}: error: frequencies of 'rope_table' has {count} dimensions, expected 2 to 65536 [E033]",
-                f"{model}: note: the model that they are computed for"],
+                f"{place}: error: the number of rotary dimensions is {count}, expected 2 to 65536 [E033]"],
                 '"rope_dims" } } }', f'{count} }} }} }}')  # fmt: skip
 
     def test_E033_ADefaultOutOfItsRange(self):
