@@ -1,49 +1,63 @@
 //===- Explain.cpp - `writ explain` ---------------------------------------===//
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Support/EditDistance.h"
-#include "compiler/Support/FileIO.h"
+#include "compiler/Support/Json.h"
 #include "compiler/Tools/writ/Commands.h"
 #include "compiler/Tools/writ/LockedFile.h"
 #include "compiler/Tools/writ/Output.h"
 #include "writ/package_format.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace writ::tool {
 namespace {
 
-std::string fieldsOf(const nlohmann::json &decision) {
+std::string fieldsOf(const Json &decision) {
   std::vector<std::string> fields;
   for (const char *kind : {"storage", "attributes", "dimensions"})
-    for (const auto &[name, value] : decision.at(kind).items())
-      fields.push_back(
-          fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
+    for (const Json::Member &field : decision.at(kind).members())
+      fields.push_back(fmt::format("{}={}", field.key,
+                                   field.value.isString() ? field.value.asString()
+                                                          : field.value.plain().dump()));
   return fmt::format("{}", fmt::join(fields, ", "));
 }
 
-void printWhole(const nlohmann::json &op, const nlohmann::json &decision,
-                const std::string &circuit) {
+std::string joined(const Json &texts, const char *separator) {
+  std::vector<std::string> all;
+  for (const Json &text : texts.elements())
+    all.push_back(text.asString());
+  return fmt::format("{}", fmt::join(all, separator));
+}
+
+void printWhole(const Json &op, const Json &decision, const std::string &circuit) {
   printLine(fmt::format("{} ({}), '{}' at {}:{}\n"
                         "  requires  {{{}}}\n"
                         "  contract  {}\n"
                         "  provider  {} (bodies: {}; split by {})",
-                        op.at("op").get<std::string>(), op.at("phase").get<std::string>(),
-                        decision.at("family").get<std::string>(), circuit,
-                        op.at("circuit_line").get<int>(), fieldsOf(decision),
-                        decision.at("contract").get<std::string>(),
-                        decision.at("provider").get<std::string>(),
-                        fmt::join(decision.at("isa").get<std::vector<std::string>>(), ", "),
-                        decision.at("partition").get<std::string>()));
-  for (const auto &rejected : decision.at("rejected"))
-    printLine(fmt::format("  rejected  {}: {}", rejected.at("provider").get<std::string>(),
-                          fmt::join(rejected.at("because").get<std::vector<std::string>>(), "; ")));
+                        op.at("op").asString(), op.at("phase").asString(),
+                        decision.at("family").asString(), circuit,
+                        op.at("circuit_line").asInteger(), fieldsOf(decision),
+                        decision.at("contract").asString(), decision.at("provider").asString(),
+                        joined(decision.at("isa"), ", "), decision.at("partition").asString()));
+  for (const Json &rejected : decision.at("rejected").elements())
+    printLine(fmt::format("  rejected  {}: {}", rejected.at("provider").asString(),
+                          joined(rejected.at("because"), "; ")));
 }
 
 /// Where the circuit of a package lies in the data folder. Its id is its file's stem.
 std::string circuitOf(const std::string &package) {
-  const nlohmann::json lock = nlohmann::json::parse(readFile(package + "/" + kLockFile));
-  return "circuits/" + lock.at("circuit").at("id").get<std::string>() + ".json";
+  const Json lock = readJsonFile(package + "/" + kLockFile);
+  return "circuits/" + lock.at("circuit").at("id").asString() + ".json";
+}
+
+const Json &decisionOf(const Json &report, const Json &op) {
+  const std::vector<Json> &decisions = report.at("decisions").elements();
+  const Json &index = op.at("decision");
+  if (index.asInteger() < 0 || index.asInteger() >= int64_t(decisions.size()))
+    throw Error(index.location(), "E050",
+                fmt::format("{} is not the index of one of {} decisions", index.asInteger(),
+                            decisions.size()));
+  return decisions[index.asInteger()];
 }
 
 Note nearestOps(const std::string &op, const std::vector<std::string> &names,
@@ -57,32 +71,27 @@ Note nearestOps(const std::string &op, const std::vector<std::string> &names,
 } // namespace
 
 int runExplain(const ExplainCommand &command) {
-  const std::string path = command.package + "/" + kReportFile;
-  nlohmann::json report;
-  try {
-    report = nlohmann::json::parse(readLockedFile(command.package, kReportFile));
-    const std::string circuit = circuitOf(command.package);
-    std::vector<std::string> names;
-    bool found = false;
-    for (const auto &op : report.at("ops")) {
-      const nlohmann::json &decision = report.at("decisions").at(op.at("decision").get<size_t>());
-      const std::string name = op.at("op");
-      names.push_back(name);
-      if (command.op.empty())
-        printLine(fmt::format("{:<24} {:<8} {:<40} {}", name, op.at("phase").get<std::string>(),
-                              decision.at("contract").get<std::string>(),
-                              decision.at("provider").get<std::string>()));
-      else if (name == command.op) {
-        printWhole(op, decision, circuit);
-        found = true;
-      }
+  const Json report =
+      parseJson(readLockedFile(command.package, kReportFile), command.package + "/" + kReportFile);
+  const std::string circuit = circuitOf(command.package);
+  std::vector<std::string> names;
+  bool found = false;
+  for (const Json &op : report.at("ops").elements()) {
+    const Json &decision = decisionOf(report, op);
+    const std::string &name = op.at("op").asString();
+    names.push_back(name);
+    if (command.op.empty())
+      printLine(fmt::format("{:<24} {:<8} {:<40} {}", name, op.at("phase").asString(),
+                            decision.at("contract").asString(),
+                            decision.at("provider").asString()));
+    else if (name == command.op) {
+      printWhole(op, decision, circuit);
+      found = true;
     }
-    if (!command.op.empty() && !found)
-      throw Error({command.package}, "E051", fmt::format("there is no op '{}'", command.op),
-                  {nearestOps(command.op, names, command.package)});
-  } catch (const nlohmann::json::exception &error) {
-    throw Error({path}, "E050", fmt::format("not a report of this version: {}", error.what()));
   }
+  if (!command.op.empty() && !found)
+    throw Error({command.package}, "E051", fmt::format("there is no op '{}'", command.op),
+                {nearestOps(command.op, names, command.package)});
   return exitOk;
 }
 

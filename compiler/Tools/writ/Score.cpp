@@ -5,6 +5,7 @@
 #include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
+#include "compiler/Tools/writ/TokenIds.h"
 #include "writ/model_abi.h"
 
 #include <cmath>

@@ -61,10 +61,6 @@ std::vector<int32_t> tokenizeText(const writ_package *package, const std::string
                                   int32_t flags);
 std::string detokenize(const writ_package *package, const std::vector<int32_t> &ids, bool special);
 
-/// Ids of a JSON list, or of numbers separated by white space or single commas. E051 where it is
-/// neither.
-std::vector<int32_t> parseIds(const std::string &text, const std::string &source);
-
 /// Reads all of standard input. Interrupted (Compile.h) where Ctrl-C came meanwhile.
 std::string readStandardInput();
 

@@ -4,6 +4,7 @@
 #include "compiler/Tools/writ/LockedFile.h"
 #include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
+#include "compiler/Tools/writ/TokenIds.h"
 #include "writ/package_format.h"
 
 #include <fmt/format.h>
