@@ -6,24 +6,18 @@
 #include "compiler/Import/Inspect.h"
 #include "tests/import/GgufBuilder.h"
 #include "tests/import/Xorshift.h"
+#include "tests/mutation/Memory.h"
 #include "tests/support/Expect.h"
-
-#include <sys/resource.h>
 
 namespace writ {
 namespace {
 
 using test::bytesOf;
 using test::GgufBuilder;
+using test::kMemoryBudget;
+using test::peakKilobytes;
 using test::Xorshift;
 
-int64_t peakKilobytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
-}
-
-constexpr int64_t memoryBudget = 1'000'000; // kilobytes
 constexpr int runs = 10'000;
 
 /// Opens, and reads all that a model that opens gives. Whether it opened.
@@ -61,7 +55,7 @@ TEST(Mutation, F12_SpoiltGgufFilesAreRefusedInBoundedMemory) {
   int opened = 0;
   for (int run = 0; run < runs; ++run)
     opened += tryOpen(random.mutate(good, header), "m.gguf");
-  EXPECT_LT(peakKilobytes() - before, memoryBudget);
+  EXPECT_LT(peakKilobytes() - before, kMemoryBudget);
   // A negative control: some mutations are harmless, most are not.
   EXPECT_GT(opened, runs / 100);
   EXPECT_LT(opened, runs * 9 / 10);
@@ -80,7 +74,7 @@ TEST(Mutation, F12_SpoiltSafetensorsFilesAreRefusedInBoundedMemory) {
   int opened = 0;
   for (int run = 0; run < runs; ++run)
     opened += tryOpen(random.mutate(good, 8 + header.size()), "m.safetensors");
-  EXPECT_LT(peakKilobytes() - before, memoryBudget);
+  EXPECT_LT(peakKilobytes() - before, kMemoryBudget);
   EXPECT_GT(opened, 0);
   EXPECT_LT(opened, runs / 2);
 }
