@@ -16,9 +16,9 @@
 namespace writ {
 namespace {
 
-/// More layers, or more dimensions of one head, are no model but a mistake that would take all time
-/// and memory.
-constexpr int64_t kMostLayers = 1 << 16, kMostRopeDimensions = 1 << 16;
+/// More layers, KV heads, or dimensions of one head are no model but a mistake that would take all
+/// time and memory; up to them, no sum of sizes in the stages behind leaves 64 bits.
+constexpr int64_t kMostLayers = 1 << 16, kMostOfAHead = 1 << 16;
 
 /// The value of a size that the circuit computes: E033 where it is not in [least, most].
 int64_t requireRange(const Json &at, const char *what, int64_t value, int64_t least, int64_t most) {
@@ -113,7 +113,7 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
     InstanceWeight constant;
     const Json &size = rope->at("dimensions"), &base = rope->at("base");
     const int64_t dimensions = requireRange(size, "the number of rotary dimensions",
-                                            parameters.integer(size), 2, kMostRopeDimensions);
+                                            parameters.integer(size), 2, kMostOfAHead);
     const double value = parameters.number(base);
     if (!(value > 0))
       throw Error(base.location(), "E033",
@@ -347,10 +347,14 @@ void Instantiation::addSection(const Json &section) {
 void Instantiation::addKvGroups() {
   for (const Json &group : circuit.at("kv_groups").elements()) {
     groupNames.push_back(group.at("id").asString());
+    auto size = [&](const char *field, const char *what, int64_t least, int64_t most) {
+      const Json &value = group.at(field);
+      return requireRange(value, what, parameters.integer(value), least, most);
+    };
     instance.kvGroups.push_back({group.at("storage").asString(), 0,
-                                 parameters.integer(group.at("kv_heads")),
-                                 parameters.integer(group.at("head_dim")),
-                                 parameters.integer(group.at("window")), group.location()});
+                                 size("kv_heads", "the number of KV heads", 1, kMostOfAHead),
+                                 size("head_dim", "the size of a head", 1, kMostOfAHead),
+                                 size("window", "the window", 0, INT32_MAX), group.location()});
   }
 }
 

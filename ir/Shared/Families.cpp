@@ -155,7 +155,8 @@ rowWidth(const OperandShape &operand,
 }
 
 std::optional<int64_t> rowBytes(std::string_view storage, int64_t width) {
-  if (width <= 0 || width > INT64_MAX / 16)
+  constexpr int64_t widest = int64_t{1} << 40; // the rows of a whole model still add up in 64 bits
+  if (width <= 0 || width > widest)
     return std::nullopt;
   if (int64_t bytes = scalarBytes(storage))
     return width * bytes;

@@ -58,6 +58,14 @@ TEST(CircuitSizes, F12_E033_VocabularyAndContextAreBounded) {
                 "the context length is 4294967296, expected 1 to 2147483647 [E033]");
 }
 
+TEST(CircuitSizes, F12_E033_TheKvStateIsBounded) {
+  expectRefusal("\"storage\": \"f16\", \"kv_heads\": ", "\"kv_heads\"", "65537",
+                "the number of KV heads is 65537, expected 1 to 65536 [E033]");
+  expectRefusal("\"kv_heads\": \"kv_heads\", \"head_dim\": ", "\"head_dim\"", "0",
+                "the size of a head is 0, expected 1 to 65536 [E033]");
+  expectRefusal("\"window\": ", "0 }", "-1 }", "the window is -1, expected 0 to 2147483647 [E033]");
+}
+
 TEST(CircuitSizes, F12_E202_AGroupOfAnUnknownStorageIsRefusedAtItsPlace) {
   const DataTree tree;
   tree.replace(kCircuit, "\"storage\": \"f16\"", "\"storage\": \"f17\"");
