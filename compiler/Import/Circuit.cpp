@@ -383,7 +383,7 @@ void Instantiation::addChatTemplates() {
 
 CircuitInstance Instantiation::run() {
   instance.circuit = circuit.at("id").asString();
-  instance.circuitDigest = sha256Json(circuit);
+  instance.circuitDigest = sha256Document(circuit);
   const MetadataValue *name = model.find("general.name");
   instance.name = name && name->asString() ? *name->asString() : "model";
   addKvGroups();

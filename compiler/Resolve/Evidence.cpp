@@ -54,11 +54,12 @@ CurrentDigests catalogDigests(const Catalog &catalog) {
   for (const auto &[id, map] : catalog.kernelMaps())
     digests["map:" + id] = map.digest;
   for (const auto &[id, circuit] : catalog.circuits())
-    digests["circuit:" + id] = sha256Json(circuit);
+    digests["circuit:" + id] = sha256Document(circuit);
   for (const auto &[id, profile] : catalog.profiles())
     digests["profile:" + id] = profile.digest;
-  digests["vocabulary"] = sha256Json(catalog.vocabulary());
-  digests["functions"] = sha256Json(readJsonFile(catalog.paths().contracts + "/functions.json"));
+  digests["vocabulary"] = sha256Document(catalog.vocabulary());
+  digests["functions"] =
+      sha256Document(readJsonFile(catalog.paths().contracts + "/functions.json"));
   return digests;
 }
 

@@ -88,7 +88,7 @@ Contract readContract(const Json &json) {
   contract.family = json.at("family").asString();
   for (const Json::Member &operand : json.at("operands").members())
     contract.storage[operand.key] = operand.value.at("storage").asString();
-  contract.digest = sha256Json(json);
+  contract.digest = sha256Document(json);
   contract.json = json;
   return contract;
 }
@@ -105,7 +105,7 @@ Profile readProfile(const Json &json) {
     read.contract = rule.at("contract").asString();
     read.location = rule.at("contract").location();
   }
-  profile.digest = sha256Json(json);
+  profile.digest = sha256Document(json);
   profile.json = json;
   return profile;
 }
@@ -137,7 +137,7 @@ KernelMap readKernelMap(const Json &json) {
   for (const Json &argument : json.at("arguments").elements())
     map.arguments.push_back({argument.at("name").asString(), argument.at("type").asString(),
                              argument.at("bind").asString()});
-  map.digest = sha256Json(json);
+  map.digest = sha256Document(json);
   map.json = json;
   return map;
 }

@@ -203,11 +203,11 @@ static void refuseAtItsPlace(const Json &value) {
   }
 }
 
-std::string canonicalJson(const Json &value) {
+std::string canonicalDocument(const Json &document) {
   try {
-    return canonicalJson(value.plain());
+    return canonicalJson(document.plain());
   } catch (const Error &) {
-    refuseAtItsPlace(value);
+    refuseAtItsPlace(document);
     throw;
   }
 }

@@ -71,8 +71,8 @@ std::string sha256Json(const nlohmann::json &value) {
   return sha256(canonicalJson(value));
 }
 
-std::string sha256Json(const Json &value) {
-  return sha256(canonicalJson(value));
+std::string sha256Document(const Json &document) {
+  return sha256(canonicalDocument(document));
 }
 
 } // namespace writ

@@ -18,7 +18,8 @@ std::string sha256(const void *bytes, size_t size);
 std::string sha256File(const std::string &path);
 /// Of canonicalJson(value).
 std::string sha256Json(const nlohmann::json &value);
-std::string sha256Json(const Json &value);
+/// Of canonicalDocument(document); E017 stands at the value.
+std::string sha256Document(const Json &document);
 
 /// SHA-256 of bytes that come in pieces.
 class Sha256Stream {

@@ -96,7 +96,7 @@ void checkSchema(const Json &document, const Json &schema);
 /// ECMAScript prints them. E017 where the RFC has no text: a number that is not finite, an integer
 /// that no double holds, a string that is not UTF-8.
 std::string canonicalJson(const nlohmann::json &value);
-/// The same of a document; E017 stands at the value.
-std::string canonicalJson(const Json &value);
+/// The same of a document that was read; E017 stands at the value.
+std::string canonicalDocument(const Json &document);
 
 } // namespace writ
