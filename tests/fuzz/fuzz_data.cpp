@@ -33,6 +33,12 @@ constexpr Target targets[] = {
 
 } // namespace
 
+/// MLIR's libraries are built without the sanitizer: what our side of its allocator poisons, theirs
+/// does not give free again.
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0";
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static writ::test::DataReaders readers;
   if (size == 0)
