@@ -83,12 +83,19 @@ nlohmann::json report(const Facts &facts, const Judge &judge, const Walk &walk,
   return json;
 }
 
+/// So long that every window of the model hides something from the last step.
+int64_t beyondWindows(const Facts &facts, int64_t history) {
+  for (const writ::InstanceKvGroup &group : facts.circuit().kvGroups)
+    history = std::max(history, group.window + 2);
+  return history;
+}
+
 int run(const Options &options) {
   Package package(options.package);
   const writ_model_desc &model = *writ_package_model(package.get());
   const Facts facts(options.data, options.model, model);
   Judge judge(facts, options.alterations);
-  Walk walk(package.get(), facts, judge, options.history);
+  Walk walk(package.get(), facts, judge, beyondWindows(facts, options.history));
   for (const Variant &variant : variants())
     walk.run(variant);
   const nlohmann::json json = report(facts, judge, walk, model);
@@ -117,7 +124,7 @@ int main(int argc, char **argv) {
   app.add_option("--model", options.model, "the model file that it was compiled from")->required();
   app.add_option("--data", options.data, "root of contracts/, kernel_maps/, circuits/")->required();
   app.add_option("--out", options.out, "write the result as JSON");
-  app.add_option("--history", options.history, "tokens of the long history")
+  app.add_option("--history", options.history, "tokens of the long history, at least")
       ->check(CLI::Range(int64_t(40), int64_t(100000)));
   app.add_option("--alter-weight", options.alterations.weight, "negative control: a tensor");
   app.add_option("--alter-output", options.alterations.output, "negative control: an op");
