@@ -137,6 +137,14 @@ const Data &Data::get() {
   return data;
 }
 
+std::set<std::string> Data::weightStorages() const {
+  std::set<std::string> storages;
+  for (const auto &[id, map] : kernelMaps)
+    if (map["op"] == "linear")
+      storages.insert(map["operands"]["weight"]["storage"].get<std::string>());
+  return storages;
+}
+
 Buffer::Buffer(size_t bytes) : size(bytes), memory(bytes + kGuard + 64, kGuardByte) {
   std::fill_n(base(), size, std::byte{0});
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct Data {
   std::map<std::string, nlohmann::json> profiles;   ///< by id
   std::map<std::string, nlohmann::json> kernelMaps; ///< by id
   static const Data &get();
+
+  /// The storage types that a model's weights may have: those that some kernel of 'linear' takes.
+  std::set<std::string> weightStorages() const;
 };
 
 /// Bytes aligned to 64, with a guard behind them that nothing may touch.

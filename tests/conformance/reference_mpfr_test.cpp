@@ -28,8 +28,7 @@ std::vector<Case> cases() {
   const std::vector<Fill> all{Fill::plain, Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny};
   const std::vector<Fill> moderate{Fill::plain, Fill::cancelling, Fill::equal, Fill::tiny};
   std::vector<Case> list;
-  for (const std::string storage :
-       {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f32", "f16", "bf16"}) {
+  for (const std::string &storage : Data::get().weightStorages()) {
     const bool quantized = storage[0] == 'q', super = storage.ends_with("_k");
     for (const std::string scale : {"", "_sqrt_n"})
       list.push_back({"embedding_" + storage + scale + "_v0",

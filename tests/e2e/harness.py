@@ -85,6 +85,12 @@ def families():
     return {entry["circuit"]: random_model_options(entry) for entry in known_models().values()}
 
 
+def storages():
+    """The storage types that a model's weights may have: those that some kernel of 'linear' takes."""
+    maps = [json.loads(path.read_text()) for path in (SOURCE / "kernel_maps" / "linear").glob("*.json")]
+    return sorted({each["operands"]["weight"]["storage"] for each in maps})
+
+
 class locked:
     """Tests run in parallel; what they share is made by one of them."""
 

@@ -7,10 +7,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from harness import BUILD, SOURCE, TestCase, families, main, package, random_model  # noqa: E402
+from harness import BUILD, SOURCE, TestCase, families, main, package, random_model, storages  # noqa: E402
 
 PARITY = BUILD / "bin" / "stitched_parity"
-STORAGES = ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f16", "bf16", "f32")
 PROFILES = ("portable", "f32")
 
 
@@ -58,7 +57,7 @@ class Stitched(TestCase):
         self.assertIn("token_embd", done.stderr)
 
 
-for _case in itertools.product(families(), STORAGES, PROFILES):
+for _case in itertools.product(families(), storages(), PROFILES):
     setattr(Stitched, f"test_C7_C8_S1_{'_'.join(_case)}", lambda self, case=_case: self.check(*case))
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
-from harness import SOURCE, TestCase, families, locked, random_model, real_model  # noqa: E402
+from harness import SOURCE, TestCase, families, locked, random_model, real_model, storages  # noqa: E402
 
 BUILD = harness.BUILD
 COMPILER = pathlib.Path(os.environ.get("WRIT_COMPILER_BUILD", SOURCE / "build")) / "bin" / "writ"
@@ -25,7 +25,6 @@ OPTIMIZATION = os.environ.get("WRIT_BITS_OPTIMIZATION", "-O3")
 RUNNER = BUILD / "bin" / "score_digest"
 GOLDEN = SOURCE / "tests" / "data" / "golden"
 TOKENS = 640
-STORAGE = ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f16", "bf16", "f32")
 PROFILES = ("portable", "f32")
 
 
@@ -205,6 +204,15 @@ class RandomModels(SameBits):
             self.same(package, random_bytes(), self.golden(*golden_of(circuit, storage, profile)),
                       combinations)
 
+    def test_S8_EveryStorageTypeHasItsDigestsAndNoOther(self):
+        expected = {}
+        for circuit, storage, profile in itertools.product(families(), storages(), PROFILES):
+            file, key = golden_of(circuit, storage, profile)
+            expected.setdefault(f"{file}.json", set()).add(key)
+        for path in GOLDEN.glob("random_*.json"):
+            self.assertEqual(set(json.loads(path.read_text())), expected.pop(path.name), path)
+        self.assertEqual(expected, {})
+
     def test_NegativeControl_OtherWeightsOrderOrProfileAreSeenToDiffer(self):
         package = built(small_model("llama", "q4_1"), "portable")
         ids, golden = random_bytes(), self.golden(*golden_of("llama", "q4_1", "portable"))
@@ -262,7 +270,7 @@ def add_storage_tests():
         setattr(RandomModels, f"test_S1_S2_S3_S4_S6_S7_S8_{circuit}_{storage}{suffix}",
                 lambda self: self.check(circuit, storage, combinations))
 
-    for (number, circuit), storage in itertools.product(enumerate(families()), STORAGE):
+    for (number, circuit), storage in itertools.product(enumerate(families()), storages()):
         add("", circuit, storage, together if number else axes)
         if number:
             add("_long", circuit, storage, axes)
@@ -273,7 +281,7 @@ def record():
     case = SameBits()
     GOLDEN.mkdir(parents=True, exist_ok=True)
     files = {}
-    for circuit, storage, profile in itertools.product(families(), STORAGE, PROFILES):
+    for circuit, storage, profile in itertools.product(families(), storages(), PROFILES):
         package = built(small_model(circuit, storage), profile)
         file, key = golden_of(circuit, storage, profile)
         files.setdefault(file, {})[key] = case.digest(package, random_bytes())
