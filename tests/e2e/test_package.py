@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import harness
-from harness import SOURCE, WRIT_OPT, TestCase, random_model, tiny_package
+from harness import SOURCE, WRIT_OPT, TestCase, random_model, replace, tiny_package
 
 
 def digests(folder):
@@ -108,11 +108,43 @@ class Package(TestCase):
         second, said = self.writ(*words, env=env)
         self.assertNotIn("building", said)
         self.assertEqual(first, second)
+        # Production is not what --bringup made: no record speaks of this model's data.
+        data = self.data()
+        shutil.rmtree(data / "contracts" / "evidence")
+        _, said = self.writ(*[word for word in words if word != "--bringup"], "--data", data, env=env, code=1)
+        self.assertIn("is not validated: there is no record [E103]", said)
         out, _ = self.writ("cache", env=env)
         self.assertIn("random", out)
         self.writ("cache", "--prune", env=env)
         out, _ = self.writ("cache", env=env)
         self.assertIn("no package is cached", out)
+
+    def test_AnyInputThatChangesIsAnotherPackageInTheCache(self):
+        cache, data = self.folder(), self.data()
+        env = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(cache)}
+        text = ("--prompt", "ab", "--max-tokens", "1", "--ignore-end")
+
+        def builds(*options, model=random_model()):
+            _, said = self.writ("run", model, "--bringup", "--data", data, *text, *options, env=env)
+            return "building the emitted code" in said
+
+        def append(path):
+            with open(path, "a") as file:
+                file.write("\n")
+
+        record = max((data / "contracts" / "evidence" / "end_to_end").iterdir()).relative_to(data)
+        self.assertTrue(builds())
+        self.assertFalse(builds())
+        for options, model in ((("--profile", "f32"), random_model()), (("--cxx", "clang++"), random_model()),
+                               ((), random_model("--seed", "2", name="other"))):
+            self.assertTrue(builds(*options, model=model), (options, model))
+        self.assertFalse(builds())
+        for path, act in (("circuits/chat/chatml_smollm2.json", lambda p: replace(p, "helpful", "doubtful")),
+                          (record, lambda p: p.unlink()), ("circuits/llama.json", append),
+                          ("kernel_maps/linear/linear_q4_1_i8_b32.json", append)):
+            act(data / path)
+            self.assertTrue(builds(), path)
+            self.assertFalse(builds(), path)
 
     def test_TheEmbeddingExampleBuildsAsItsCommentSaysAndRuns(self):
         program = self.folder() / "embed"

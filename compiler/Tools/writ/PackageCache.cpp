@@ -1,7 +1,6 @@
 //===- PackageCache.cpp - packages that `writ run MODEL` keeps ------------===//
 #include "compiler/Tools/writ/PackageCache.h"
 
-#include "compiler/Resolve/Evidence.h"
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Compile.h"
@@ -51,12 +50,26 @@ void remember(const std::string &folder, const std::string &file, const std::str
   }
 }
 
-/// Everything that decides what a package holds.
+/// Every JSON file of the data, byte for byte: chat templates and evidence decide as contracts,
+/// maps and circuits do, and a position in a file stands in the package.
+nlohmann::json dataDigests(const CatalogPaths &paths) {
+  nlohmann::json digests = nlohmann::json::object();
+  for (const std::string &folder : {paths.contracts, paths.kernelMaps, paths.circuits}) {
+    std::error_code error; // what cannot be read is an error of the compile
+    for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error))
+      if (it->path().extension() == ".json")
+        digests[(fs::path(folder).filename() / it->path().lexically_relative(folder)).string()] =
+            sha256File(it->path().string());
+  }
+  return digests;
+}
+
+/// Everything that decides what a package holds, and whether there is one.
 nlohmann::json keyOf(const std::string &model, const CompileOptions &options) {
-  const Catalog catalog = Catalog::load(dataPaths(options.data), linkedFunctions());
   const std::string root = installRoot();
   return {{"model", rememberedDigest(model)},
-          {"catalog", catalogDigests(catalog)},
+          {"data", dataDigests(dataPaths(options.data))},
           {"compiler", rememberedDigest(executablePath())},
           {"runtime", rememberedDigest(root + "/lib/libwrit_runtime.so")},
           {"host_compiler", hostCompilerVersion(options.cxx)},

@@ -8,7 +8,7 @@
 namespace writ::tool {
 
 /// The package of a model file under these options: found in the cache by the digest of everything
-/// that decides it (model, catalog, compiler, runtime, host compiler, options), compiled there
+/// that decides it (model, data, compiler, runtime, host compiler, options), compiled there
 /// otherwise. Returns its folder.
 std::string cachedPackage(const std::string &model, const CompileOptions &options);
 
