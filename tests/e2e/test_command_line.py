@@ -4,7 +4,10 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
+import termios
+import time
 
 import harness
 from harness import SOURCE, WRIT, TestCase, random_model, replace, tiny_package
@@ -161,9 +164,11 @@ class Telling(TestCase):
     def test_ALongPromptAndAScoreShowHowFarTheyAre(self):
         prompt = self.folder() / "prompt"
         prompt.write_text("The quick brown fox. " * 20)
-        for words, what in ((("run", tiny_package(), "--prompt-file", prompt, "--max-tokens", "4"), "reading the prompt"),
-                            (("score", tiny_package(), "--text", prompt), "scoring")):
-            words += ("--chunk", "8")
+        run = ("run", tiny_package(), "--prompt-file", prompt, "--max-tokens", "4")
+        score = ("score", tiny_package(), "--text", prompt)
+        # In one step, which may take long, as in many.
+        for words, what in ((run, "reading the prompt"), (score, "scoring"),
+                            (run + ("--chunk", "8"), "reading the prompt"), (score + ("--chunk", "8"), "scoring")):
             out, said = self.on_terminal(*words)
             self.assertRegex(said, rf"\rwrit: {what}: \d+ %")
             self.assertTrue(said.endswith("\r\x1b[K"), f"the line is cleared: {said!r}")
@@ -186,9 +191,30 @@ class Telling(TestCase):
         self.assertEqual(self.writ("run", tiny_package(), *RUN, "--ctx", "3", "--max-tokens", "2"), (out, ""),
                          "no word where all that was asked for fits")
 
-    def test_TheHelpSaysWhereCtrlCActs(self):
-        for command in ("run", "score"):
-            self.assertIn("Ctrl-C acts between steps", " ".join(self.writ(command, "--help")[0].split()))
+    def test_CtrlCActsInsideAStep(self):
+        prompt = self.folder() / "prompt"
+        prompt.write_text("The quick brown fox. " * 20)
+        for words in (("run", tiny_package(), "--prompt-file", prompt), ("score", tiny_package(), "--text", prompt)):
+            terminal, end = pty.openpty()
+            termios.tcflow(end, termios.TCOOFF)  # who shows progress waits
+            process = subprocess.Popen([WRIT, *map(str, words), "--chunk", "whole", "--threads", "1"],
+                                       stdout=subprocess.PIPE, stderr=end)
+            wait_until_writing(process, 2)  # after the first kernel of the only step
+            process.send_signal(signal.SIGINT)
+            termios.tcflow(end, termios.TCOON)
+            self.assertEqual((process.communicate()[0], process.returncode), (b"", 130), words)
+            os.close(end)
+            os.close(terminal)
+
+
+def wait_until_writing(process, descriptor):
+    """Until the process waits in write() to a descriptor."""
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/syscall") as file:
+            if file.read().split()[:2] == ["1", hex(descriptor)]:
+                return
+        time.sleep(0.01)
+    raise AssertionError("the tool ended, and wrote nothing")
 
 
 class Demo(TestCase):

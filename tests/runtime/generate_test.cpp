@@ -144,6 +144,42 @@ TEST_F(GenerateTest, N13_TheCallbackAndTheFlagStop) {
   EXPECT_EQ(length, 0) << "a stop during the prompt rewinds";
 }
 
+TEST(Generate, N13_AStopActsBetweenTwoKernelsOfADecodeStep) {
+  struct Watched {
+    volatile int32_t stop = 0;
+    int64_t calls = 0, last = 0;
+  } watched;
+  Opened opened(toy::alikeModel(), [&](writ_session_options &options) {
+    options.context_tokens = 40;
+    options.trace_user = &watched;
+    options.trace = [](void *user, const writ_step *, uint32_t, const writ_provider *,
+                       const void *) {
+      Watched &self = *static_cast<Watched *>(user);
+      self.stop = ++self.calls == self.last;
+    };
+  });
+  writ_generate_options options;
+  writ_generate_options_init(&options);
+  options.max_tokens = 10;
+  options.ignore_end = 1;
+  options.stop = &watched.stop;
+  // 8 kernels and a draw for the prompt, the same for the first token; then the second's step.
+  watched.last = 9 + 9 + 3;
+  const writ_sequence sequence = opened.sequence();
+  const std::vector<int32_t> ids = toy::tokens(3, 5);
+  writ_generate_result result{};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(writ_generate(opened.session, sequence, ids.data(), 3, &options, &result, nullptr),
+            WRIT_OK);
+  EXPECT_EQ(result.finish, WRIT_FINISH_STOPPED);
+  EXPECT_EQ(result.generated_tokens, 2);
+  EXPECT_EQ(result.decode_steps, 1);
+  EXPECT_EQ(watched.calls, watched.last);
+  int64_t length = 0;
+  EXPECT_EQ(writ_sequence_length(opened.session, sequence, &length, nullptr), WRIT_OK);
+  EXPECT_EQ(length, 4) << "all drawn tokens but the last";
+}
+
 TEST_F(GenerateTest, N13_TheContextsEndEndsIt) {
   options.max_tokens = 100;
   ASSERT_EQ(generate({}), WRIT_OK);

@@ -223,6 +223,46 @@ TEST(Step, N20_ATraceSeesEveryCallAndMayThrow) {
   EXPECT_EQ(opened.logits(), toy::expectedLogits({1, 2, 3}));
 }
 
+TEST(Step, N13_AStopActsBetweenTwoKernelsOfAStep) {
+  struct Watched {
+    volatile int32_t stop = 0;
+    std::vector<uint32_t> calls;
+    size_t last = 0; ///< the flag is set after so many kernels
+  } watched;
+  Opened opened(toy::alikeModel(), [&](writ_session_options &options) {
+    sized(4, 1, 4)(options);
+    options.trace_user = &watched;
+    options.trace = [](void *user, const writ_step *, uint32_t call, const writ_provider *,
+                       const void *) {
+      Watched &self = *static_cast<Watched *>(user);
+      self.calls.push_back(call);
+      self.stop = self.calls.size() == self.last;
+    };
+  });
+  const writ_sequence sequence = opened.sequence();
+  const std::vector<int32_t> ids = toy::tokens(12, 5);
+  const int64_t pages = writ_session_free_pages(opened.session);
+  // A step has 8 kernels: the flag is seen in the first step, in the second, and between them.
+  for (const size_t last : {1, 3, 8, 13}) {
+    watched.calls.clear();
+    watched.last = last;
+    EXPECT_EQ(writ_sequence_feed(opened.session, sequence, ids.data(), 12, WRIT_OUTPUTS_LAST,
+                                 nullptr, nullptr, &watched.stop, &opened.error),
+              WRIT_STOPPED);
+    EXPECT_EQ(std::string(opened.error.text),
+              last < 8 ? "stopped after 0 of 12 tokens" : "stopped after 4 of 12 tokens");
+    EXPECT_EQ(watched.calls.size(), last) << "no kernel runs after it";
+    int64_t length = -1;
+    EXPECT_EQ(writ_sequence_length(opened.session, sequence, &length, nullptr), WRIT_OK);
+    EXPECT_EQ(length, 0);
+    EXPECT_EQ(writ_session_free_pages(opened.session), pages);
+    watched.stop = 0;
+  }
+  watched.last = 0;
+  opened.feed(sequence, ids);
+  EXPECT_EQ(opened.logits(), toy::expectedLogits(ids)) << "nothing is left of the stopped steps";
+}
+
 //===-- phases ------------------------------------------------------------------===//
 
 TEST(Step, C5_DecodeRowsRunTheDecodeEntryAndMixedStepsAreSplitWherePhasesDiffer) {

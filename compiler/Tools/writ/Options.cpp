@@ -137,7 +137,7 @@ void addSessionOptions(CLI::App *app, SessionOptions &options) {
                  "threads (default: one for each processor)");
   app->add_option_function<std::string>(
          "--chunk", [&](const std::string &text) { options.chunk = parseChunk(text); },
-         "prompt tokens of one step, or 'whole' (default: 512); Ctrl-C acts between steps")
+         "prompt tokens of one step, or 'whole' (default: 512)")
       ->type_name("N");
   addNumber<int64_t>(app, "--ctx", options.context,
                      {1, kMostInteger, "a whole number of tokens, 1 or more"},

@@ -1,7 +1,10 @@
 //===- ProgressLine.h - how far something is, on a terminal ---------------===//
 #pragma once
 
+#include "writ/kernel_abi.h"
+
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace writ::tool {
@@ -25,6 +28,26 @@ private:
   std::string what;
   bool terminal, drawn = false;
   Clock::time_point last;
+};
+
+/// How far the `tokens` of one sequence are read, shown after each kernel of a step: a step may
+/// take long where the machine is slow.
+class ReadingLine {
+public:
+  ReadingLine(std::string what, int64_t tokens) : line(std::move(what)), tokens(tokens) {}
+
+  /// A writ_trace; `user` is the ReadingLine.
+  static void afterKernel(void *user, const writ_step *step, uint32_t, const writ_provider *,
+                          const void *);
+  /// `calls` of both phases, which have about as many each.
+  void setCalls(int64_t calls) { callsOfStep = calls / 2; }
+  void clear() { line.clear(); }
+
+private:
+  ProgressLine line;
+  int64_t tokens;
+  int64_t callsOfStep = 1;
+  int64_t firstPosition = -1, calls = 0; ///< of the step in progress
 };
 
 } // namespace writ::tool

@@ -5,7 +5,6 @@
 #include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
@@ -15,17 +14,24 @@
 namespace writ::tool {
 namespace {
 
-/// `user` is the std::exception_ptr that a failure is kept in: none may leave a callback.
-int32_t printText(void *user, const char *text, int64_t bytes) {
-  try {
-    print({text, size_t(bytes)});
-    flushOutput();
-    return 0;
-  } catch (...) {
-    *static_cast<std::exception_ptr *>(user) = std::current_exception();
-    return 1;
+/// Puts the text where the line of progress was.
+struct Printer {
+  ReadingLine reading;
+  std::exception_ptr failure{}; ///< none may leave a callback
+
+  static int32_t take(void *user, const char *text, int64_t bytes) {
+    Printer &self = *static_cast<Printer *>(user);
+    try {
+      self.reading.clear();
+      print({text, size_t(bytes)});
+      flushOutput();
+      return 0;
+    } catch (...) {
+      self.failure = std::current_exception();
+      return 1;
+    }
   }
-}
+};
 
 std::vector<int32_t> chatIds(const writ_package *package, const RunCommand &command) {
   std::vector<writ_message> messages;
@@ -59,40 +65,6 @@ std::vector<int32_t> promptIds(const writ_package *package, const RunCommand &co
     text = readStandardInput();
   }
   return tokenizeText(package, text, WRIT_TOKENIZE_ADD_SPECIAL | WRIT_TOKENIZE_PARSE_SPECIAL);
-}
-
-/// Feeds all of the prompt but its last step, which the generation begins with: the steps are those
-/// of the whole, and between them it is shown how far they are. Returns how many tokens were fed.
-struct Fed {
-  writ_status status = WRIT_OK;
-  int64_t tokens = 0, nanoseconds = 0;
-};
-Fed feedPrompt(writ_session *session, writ_sequence sequence, const std::vector<int32_t> &ids,
-               const volatile int32_t *stop, writ_error *error) {
-  writ_session_options used{};
-  used.struct_size = sizeof used;
-  writ_session_get_options(session, &used, nullptr);
-  Fed fed;
-  fed.tokens = (int64_t(ids.size()) - 1) / used.max_rows * used.max_rows;
-  if (fed.tokens == 0)
-    return fed;
-  struct Reading {
-    ProgressLine line{"reading the prompt"};
-    double total;
-    static int32_t take(void *user, writ_session *, int64_t first, int64_t) {
-      Reading &self = *static_cast<Reading *>(user);
-      self.line.show(double(first) / self.total);
-      return 0;
-    }
-  } reading;
-  reading.total = double(ids.size());
-  const auto start = std::chrono::steady_clock::now();
-  fed.status = writ_sequence_feed(session, sequence, ids.data(), fed.tokens, WRIT_OUTPUTS_NONE,
-                                  Reading::take, &reading, stop, error);
-  fed.nanoseconds =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start)
-          .count();
-  return fed;
 }
 
 double rate(int64_t tokens, int64_t nanoseconds) {
@@ -146,6 +118,8 @@ int runRun(const RunCommand &command) {
   shape.tokens = int64_t(ids.size());
   const int64_t room = std::max<int64_t>(info.context_length - shape.tokens, 0);
   shape.longest = shape.tokens + std::min(room, command.maxTokens);
+  Printer printer{{"reading the prompt", shape.tokens}};
+  shape.reading = &printer.reading;
   SessionPtr session = openSession(package.get(), command.session, shape);
   writ_sequence sequence;
   check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);
@@ -168,23 +142,18 @@ int runRun(const RunCommand &command) {
   options.stop_strings = stops.data();
   options.stop_count = int64_t(stops.size());
   options.ignore_end = command.ignoreEnd;
-  std::exception_ptr failure;
-  options.callback = printText;
-  options.user = &failure;
+  options.callback = Printer::take;
+  options.user = &printer;
   options.stop = stop;
   writ_generate_result result{};
   result.struct_size = sizeof result;
-  const Fed fed = feedPrompt(session.get(), sequence, ids, stop, &error);
-  if (fed.status == WRIT_STOPPED)
+  const writ_status status = writ_generate(session.get(), sequence, ids.data(), int64_t(ids.size()),
+                                           &options, &result, &error);
+  printer.reading.clear();
+  if (printer.failure)
+    std::rethrow_exception(printer.failure);
+  if (status == WRIT_OK && *stop && result.prompt_tokens == 0)
     throw Interrupted();
-  check(fed.status, error, command.target);
-  const writ_status status =
-      writ_generate(session.get(), sequence, ids.data() + fed.tokens,
-                    int64_t(ids.size()) - fed.tokens, &options, &result, &error);
-  result.prompt_tokens += fed.tokens;
-  result.prefill_nanoseconds += fed.nanoseconds;
-  if (failure)
-    std::rethrow_exception(failure);
   if (status == WRIT_OK && command.maxTokens > 0)
     printLine("");
   flushOutput();

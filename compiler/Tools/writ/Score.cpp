@@ -27,7 +27,6 @@ struct Scorer {
   std::vector<float> row;
   int64_t rows = 0;
   std::string failure;
-  ProgressLine progress{"scoring"};
 
   static int32_t take(void *user, writ_session *session, int64_t first, int64_t count) {
     Scorer &self = *static_cast<Scorer *>(user);
@@ -55,7 +54,6 @@ struct Scorer {
         file->write(bytes);
     }
     rows += count;
-    progress.show(double(rows) / double(ids.size()));
     // Row i gives the distribution of token i + 1; the last row's has no token to score.
     const int64_t scored = std::min<int64_t>(count, int64_t(ids.size()) - 1 - first);
     if (scored <= 0)
@@ -122,20 +120,20 @@ int runScore(const ScoreCommand &command) {
   info.struct_size = sizeof info;
   writ_error error;
   check(writ_package_get_info(package.get(), &info, &error), error, command.target);
-  SessionPtr session =
-      openSession(package.get(), command.session, {int64_t(ids.size()), int64_t(ids.size()), true});
+  const int64_t count = int64_t(ids.size());
+  ReadingLine reading("scoring", count);
+  SessionPtr session = openSession(package.get(), command.session, {count, count, true, &reading});
   writ_sequence sequence;
   check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);
 
   Scorer scorer{ids, info.vocabulary, {}, {}, {}, std::vector<float>(info.vocabulary), 0, {}};
   if (!command.logits.empty())
-    scorer.file.emplace(
-        command.logits,
-        std::vector<SafetensorsEntry>{{"logits", "F32", {int64_t(ids.size()), info.vocabulary}}});
+    scorer.file.emplace(command.logits,
+                        std::vector<SafetensorsEntry>{{"logits", "F32", {count, info.vocabulary}}});
   const writ_status status =
-      writ_sequence_feed(session.get(), sequence, ids.data(), int64_t(ids.size()), WRIT_OUTPUTS_ALL,
-                         Scorer::take, &scorer, stop, &error);
-  scorer.progress.clear();
+      writ_sequence_feed(session.get(), sequence, ids.data(), count, WRIT_OUTPUTS_ALL, Scorer::take,
+                         &scorer, stop, &error);
+  reading.clear();
   if (!scorer.failure.empty())
     throw Error({command.target}, "E050", scorer.failure);
   if (status == WRIT_STOPPED && *stop)

@@ -128,6 +128,11 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
   if (shape.allOutputs)
     session.max_outputs = session.max_rows;
   session.isa = options.isa >= 0 ? options.isa : session.isa;
+  if (shape.reading) {
+    shape.reading->setCalls(info.call_count);
+    session.trace = ReadingLine::afterKernel;
+    session.trace_user = shape.reading;
+  }
   writ_session *created = nullptr;
   const writ_status status = writ_session_create(package, &session, &created, &error);
   check(status, error, info.path);

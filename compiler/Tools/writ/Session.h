@@ -4,6 +4,7 @@
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Tools/writ/Commands.h"
 #include "compiler/Tools/writ/FaultGuard.h"
+#include "compiler/Tools/writ/ProgressLine.h"
 #include "writ/writ.h"
 
 #include <memory>
@@ -52,6 +53,7 @@ struct SessionShape {
   int64_t tokens = 0;  ///< that are read in steps; no step is larger
   int64_t longest = 0; ///< the longest sequence, where the user names no context
   bool allOutputs = false;
+  ReadingLine *reading = nullptr; ///< shows how far they are; outlives the session
 };
 /// Creates a session. E051 where `tokens` do not fit the context, or that not the model's.
 SessionPtr openSession(const writ_package *package, const SessionOptions &options,

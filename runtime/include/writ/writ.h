@@ -388,9 +388,9 @@ typedef int32_t (*writ_chunk_callback)(void *user, writ_session *session, int64_
 /// Appends ids[0 .. count), of any number, to one sequence, max_rows at a time (with
 /// WRIT_OUTPUTS_ALL at most max_outputs at a time). `callback` (may be null) is called after each
 /// chunk, with count 0 where the chunk has no outputs. All or nothing: pages for all are reserved
-/// first; where the callback or `stop` (may be null; read between chunks, not 0 stops, may be set
-/// from a signal handler or another thread) ends it, the sequence is rewound to where it was, and
-/// the status is WRIT_STOPPED.
+/// first; where the callback or `stop` (may be null; read before each kernel, not 0 stops, may be
+/// set from a signal handler or another thread) ends it, the sequence is rewound to where it was,
+/// and the status is WRIT_STOPPED.
 WRIT_API writ_status writ_sequence_feed(writ_session *session, writ_sequence sequence,
                                         const int32_t *ids, int64_t count, int32_t outputs,
                                         writ_chunk_callback callback, void *user,
@@ -448,7 +448,7 @@ typedef struct writ_generate_options {
   int32_t reserved;
   writ_text_callback callback; ///< may be null
   void *user;
-  const volatile int32_t *stop; ///< may be null; read between tokens and chunks; not 0 stops
+  const volatile int32_t *stop; ///< may be null; read before each kernel; not 0 stops
   int32_t *tokens;              ///< may be null: where the generated ids go, [max_tokens]
 } writ_generate_options;
 

@@ -159,7 +159,7 @@ writ_status writ_sequence_tokens(const writ_session *session, writ_sequence sequ
 
 writ_status writ_session_step(writ_session *session, const writ_step_row *rows, int64_t count,
                               writ_error *error) {
-  return call(session, error, [&] { return session->step(rows, count, error); });
+  return call(session, error, [&] { return session->step(rows, count, nullptr, error); });
 }
 
 writ_status writ_sequence_feed(writ_session *session, writ_sequence sequence, const int32_t *ids,

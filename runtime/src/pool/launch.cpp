@@ -14,6 +14,8 @@ extern "C" WRIT_API int32_t writ_traced_isa(const writ_step *step, const writ_pr
 extern "C" WRIT_API void writ_launch(const writ_step *step, uint32_t call,
                                      const writ_provider *provider, const void *args,
                                      int64_t extent, int64_t grain) {
+  if (step->pool && step->pool->stops())
+    return;
   // Bodies of one provider keep the same bits, so the best one that is there is a matter of speed.
   int isa = step->isa;
   while (isa > WRIT_ISA_SCALAR && !provider->bodies[isa])

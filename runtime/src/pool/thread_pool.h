@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace writ {
 
@@ -31,7 +32,7 @@ constexpr Range staticPart(int64_t units, int64_t parts, int64_t index) {
   return {begin, begin + size + (index < longer ? 1 : 0)};
 }
 
-/// One thread at a time may call run and setActive.
+/// One thread at a time may call run, setActive, watch, stops and endWatch.
 class ThreadPool {
 public:
   static constexpr int kMaxThreads = 1024;
@@ -55,6 +56,19 @@ public:
   /// Of the last run that had units; null before the first.
   writ_body lastBody() const { return bodyThatRan; }
 
+  /// From here to endWatch(), writ_launch looks at `flag` (may be null) before each kernel.
+  void watch(const volatile int32_t *flag) { stopFlag = flag; }
+  /// Whether the flag was seen to be not 0: no further kernel runs.
+  bool stops() {
+    isStopped = isStopped || (stopFlag && __atomic_load_n(stopFlag, __ATOMIC_RELAXED) != 0);
+    return isStopped;
+  }
+  /// Whether a kernel was left out.
+  bool endWatch() {
+    stopFlag = nullptr;
+    return std::exchange(isStopped, false);
+  }
+
 private:
   struct alignas(64) Worker {
     std::atomic<uint32_t> ticket{0}; ///< changes when there is a job
@@ -74,6 +88,8 @@ private:
   const int processors;
   int activeCount;
   writ_body bodyThatRan = nullptr;
+  const volatile int32_t *stopFlag = nullptr;
+  bool isStopped = false;
   int started = 0;
   std::unique_ptr<Worker[]> workers;
   std::atomic<uint32_t> spinLimit{0};

@@ -48,10 +48,13 @@ writ_status Session::feed(writ_sequence handle, const int32_t *ids, int64_t coun
           outputs == WRIT_OUTPUTS_ALL || (outputs == WRIT_OUTPUTS_LAST && first + i == count - 1);
       rowTables.fed[i] = {handle, ids[first + i], wanted};
     }
-    if (const writ_status status = step(rowTables.fed.data(), rows, error); status != WRIT_OK) {
+    const writ_status status = step(rowTables.fed.data(), rows, stop, error);
+    if (status != WRIT_OK)
       undo();
+    if (status == WRIT_STOPPED)
+      return report(error, status, "stopped after {} of {} tokens", first, count);
+    if (status != WRIT_OK)
       return status;
-    }
     const auto tell = [&] {
       return callback(user, static_cast<writ_session *>(this), first + rows - outputsReady.raw(),
                       outputsReady.raw());

@@ -107,7 +107,13 @@ writ_status Session::generate(writ_sequence handle, const int32_t *ids, int64_t 
       break;
     }
     const writ_step_row row{handle, token, 1};
-    if (status = step(&row, 1, error); status != WRIT_OK)
+    status = step(&row, 1, options.stop, error);
+    if (status == WRIT_STOPPED) {
+      result->finish = WRIT_FINISH_STOPPED;
+      status = WRIT_OK;
+      break;
+    }
+    if (status != WRIT_OK)
       break;
     ++result->decode_steps;
   }

@@ -46,7 +46,9 @@ public:
   writ_status rewind(writ_sequence handle, int64_t length, writ_error *error);
   const SequenceTable &sequences() const { return sequenceTable; }
 
-  writ_status step(const writ_step_row *rows, int64_t count, writ_error *error);
+  /// WRIT_STOPPED where `stop` (may be null) became not 0 before the last kernel began.
+  writ_status step(const writ_step_row *rows, int64_t count, const volatile int32_t *stop,
+                   writ_error *error);
   writ_status feed(writ_sequence handle, const int32_t *ids, int64_t count, writ_outputs outputs,
                    writ_chunk_callback callback, void *user, const volatile int32_t *stop,
                    writ_error *error);
@@ -93,7 +95,7 @@ private:
   writ_status validate(const writ_step_row *rows, int64_t count, OutputCount *outputs,
                        writ_error *error);
   writ_status stageAndRun(const writ_step_row *rows, int64_t count, OutputCount outputs,
-                          writ_error *error);
+                          const volatile int32_t *stop, writ_error *error);
   writ_status reserve(writ_error *error);
   void unreserve();
   int64_t stage(const writ_step_row *rows, int64_t count, StepRun *runs);

@@ -52,7 +52,8 @@ void Session::forgetRows() {
   rowsTouched = 0;
 }
 
-writ_status Session::step(const writ_step_row *rows, int64_t count, writ_error *error) {
+writ_status Session::step(const writ_step_row *rows, int64_t count, const volatile int32_t *stop,
+                          writ_error *error) {
   if (!rows)
     return report(error, WRIT_INVALID_ARGUMENT, "rows is null");
   if (count < 1 || count > settings.max_rows)
@@ -63,13 +64,13 @@ writ_status Session::step(const writ_step_row *rows, int64_t count, writ_error *
   if (status == WRIT_OK && faultAt(StepStage::validated))
     status = report(error, WRIT_INTERNAL, "a fault was injected after validation");
   if (status == WRIT_OK)
-    status = stageAndRun(rows, count, outputs, error);
+    status = stageAndRun(rows, count, outputs, stop, error);
   forgetRows();
   return status;
 }
 
 writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, OutputCount outputs,
-                                 writ_error *error) {
+                                 const volatile int32_t *stop, writ_error *error) {
   if (const writ_status status = package.weightsHold(error); status != WRIT_OK)
     return status;
   if (const writ_status status = reserve(error); status != WRIT_OK)
@@ -83,10 +84,15 @@ writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, Outpu
   outputsReady = OutputCount(0);
   logitsBase = reinterpret_cast<const float *>(outputArena.data() + package.model().logits_offset *
                                                                         settings.max_outputs);
+  pool.watch(stop);
   for (int64_t i = 0; i < runCount; ++i) {
     run(runs[i]);
     if (runCount > 1)
       keepLogits(runs[i]);
+  }
+  if (pool.endWatch()) {
+    unreserve();
+    return report(error, WRIT_STOPPED, "stopped between two kernels of the step");
   }
   if (const writ_status status = package.weightsHold(error); status != WRIT_OK) {
     unreserve();
