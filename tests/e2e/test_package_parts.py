@@ -96,13 +96,13 @@ class Parts(TestCase):
 
     def test_C10_EveryCommandRefusesAPackageOfAnotherVersion(self):
         copy = self.copy()
-        replace(copy / "writ.lock.json", '"package_version": 2', '"package_version": 1')
+        replace(copy / "writ.lock.json", '"package_version": 3', '"package_version": 2')
         ids = self.folder() / "ids"
         ids.write_text("1 2 3")
         for words in (("run", copy, *RUN), ("score", copy, "--ids", ids),
                       ("tokenize", copy, "--text", "ab"), ("explain", copy)):
             _, err = self.writ(*words, code=1)
-            self.assertRegex(err, r"package_version is 1, this (library|tool) reads 2; compile the "
+            self.assertRegex(err, r"package_version is 2, this (library|tool) reads 3; compile the "
                                   r"model again \[E050\]")
 
 

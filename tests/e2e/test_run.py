@@ -17,6 +17,16 @@ from vocabulary_gguf import write_vocabulary  # noqa: E402
 TEXT = "The quick brown fox jumps over the lazy dog. " * 4
 
 
+def with_text(gguf, key, text):
+    """A GGUF file with one more string in its metadata, which must keep the data aligned."""
+    def entry(value):
+        return struct.pack("<Q", len(key)) + key.encode() + struct.pack("<IQ", 8, len(value)) + value.encode()
+
+    assert len(entry(text)) % 32 == 0, len(entry(text)) % 32
+    count, = struct.unpack("<Q", gguf[16:24])
+    return gguf[:16] + struct.pack("<Q", count + 1) + entry(text) + gguf[24:]
+
+
 class Run(TestCase):
     def generate(self, *options, **more):
         return self.writ("run", tiny_package(), "--ignore-end", *options, **more)[0]
@@ -65,8 +75,32 @@ class Run(TestCase):
         out.decode("utf-8")  # whole characters
 
     def test_ChatWithoutATemplateSaysWhatToDo(self):
-        _, err = self.writ("run", tiny_package(), "--chat", "hello", code=1)
-        self.assertIn("template", err)
+        words = ("--chat", "hello")
+        for target in (tiny_package(), random_model()):
+            options = ("--bringup",) if target == random_model() else ()
+            _, err = self.writ("run", target, *words, *options, code=1)
+            self.assertEqual(err.splitlines()[-2:], [
+                f"{target}: error: the model file carries no chat template; give the whole text as a plain prompt [E050]",
+                "note: --prompt takes the whole text, control tokens included"])
+
+    def test_ChatWithAnUnknownTemplateSaysWhatToDoEachTime(self):
+        model, template = self.folder() / "model.gguf", "a template that nobody knows".ljust(53, ".")
+        model.write_bytes(with_text(random_model().read_bytes(), "tokenizer.chat_template", template))
+        digest = hashlib.sha256(template.encode()).hexdigest()
+        said = (f"the model file's chat template (sha256 {digest}) is not declared by the circuit, which knows "
+                "'chatml_smollm2'; add what it writes to the circuit's \"chat_templates\" under this digest, or give "
+                "the whole text as a plain prompt")
+        package = self.folder() / "package"
+        _, err = self.writ("compile", model, "--bringup", "-o", package)
+        self.assertIn(f"writ: warning: the package will not chat:\n{model}: error: {said} [E047]\n", err)
+        note = "note: --prompt takes the whole text, control tokens included\n"
+        refusal = f"{package}: error: {said} [E050]\n{note}"
+        self.assertEqual(self.writ("run", package, "--chat", "hello", code=1), ("", refusal))
+        env = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(self.folder())}
+        words = ("run", model, "--bringup", "--chat", "hello")
+        refusal = f"{model}: error: {said} [E050]\n{note}"
+        self.assertTrue(self.writ(*words, code=1, env=env)[1].endswith(refusal))
+        self.assertEqual(self.writ(*words, code=1, env=env), ("", refusal), "and where the package is cached")
 
 
 class Score(TestCase):

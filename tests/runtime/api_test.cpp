@@ -452,7 +452,21 @@ TEST_F(ApiTest, N18_ChatContentCannotForgeControlTokens) {
       writ_package_open_linked(toy::alikeModel(), folder.path().c_str(), nullptr, &plain, &error),
       WRIT_OK);
   says(writ_chat_render(plain, messages, 2, nullptr, 0, &needed, &error), WRIT_UNSUPPORTED,
-       "model 'toy' has no chat template");
+       "the model file carries no chat template; give the whole text as a plain prompt");
+  EXPECT_EQ(writ_package_close(plain, nullptr), WRIT_OK);
+  const std::string fault = R"({"fault": "nobody knows it; do this"})";
+  toy::writePackage(folder.path(),
+                    [&](toy::Json &lock) { lock["chat"]["sha256"] = toy::sha256(fault); });
+  toy::writeFile(folder.path() + "/chat.json", fault);
+  ASSERT_EQ(
+      writ_package_open_linked(toy::alikeModel(), folder.path().c_str(), nullptr, &plain, &error),
+      WRIT_OK);
+  says(writ_chat_render(plain, messages, 2, nullptr, 0, &needed, &error), WRIT_UNSUPPORTED,
+       "nobody knows it; do this");
+  writ_package_info info{};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(writ_package_get_info(plain, &info, nullptr), WRIT_OK);
+  EXPECT_EQ(info.has_chat_template, 0);
   EXPECT_EQ(writ_package_close(plain, nullptr), WRIT_OK);
 }
 

@@ -174,4 +174,20 @@ TEST(Chat, ADeclarationThatBreaksARuleIsRefusedByField) {
 }
 
 } // namespace
+TEST(Chat, AFaultStandsInThePlaceOfATemplate) {
+  std::string fault, error;
+  EXPECT_TRUE(parseChatFault(chatFaultToJson("why"), &fault, &error));
+  EXPECT_EQ(fault, "why");
+  EXPECT_TRUE(parseChatFault(chatJson(), &fault, &error));
+  EXPECT_EQ(fault, "") << "a template is none";
+  const auto refused = [&](const char *text) {
+    EXPECT_FALSE(parseChatFault(json::parse(text), &fault, &error)) << text;
+    return error;
+  };
+  EXPECT_EQ(refused(R"({"fault": ""})"), "chat fault: field 'fault' is empty");
+  EXPECT_EQ(refused(R"({"fault": 1})"), "chat fault: field 'fault' is not a string");
+  EXPECT_EQ(refused(R"({"fault": "why", "name": "x"})"),
+            "chat fault: field 'name' is unknown; known are 'fault'");
+}
+
 } // namespace writ::test

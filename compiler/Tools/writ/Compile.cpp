@@ -118,8 +118,9 @@ void compilePackage(const CompileCommand &command) {
                            fs::path(command.model).filename().string(), command.options.profile));
   const CompiledModel model = compileModel(command.model, command.options);
   stages.end();
-  if (!model.chatFault.empty())
-    std::fprintf(stderr, "writ: warning: the package will not chat:\n%s", model.chatFault.c_str());
+  if (model.chatFault)
+    std::fprintf(stderr, "writ: warning: the package will not chat:\n%s",
+                 toString(*model.chatFault).c_str());
   if (!command.emitIr.empty())
     writeIr(model, command.emitIr);
   if (command.dryRun) {

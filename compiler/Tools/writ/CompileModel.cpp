@@ -48,7 +48,7 @@ void readChat(CompiledModel &model) {
     if (const ChatTemplate *chat = matchChatTemplate(*model.file, model.tokenizer, chats))
       model.chat = *chat;
   } catch (const Error &error) {
-    model.chatFault = error.what();
+    model.chatFault = error.diagnostics().front();
   }
 }
 

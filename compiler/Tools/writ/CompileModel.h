@@ -23,7 +23,7 @@ struct CompiledModel {
   CircuitInstance instance;
   TokenizerData tokenizer;
   std::optional<ChatTemplate> chat;
-  std::string chatFault; ///< why there is none
+  std::optional<Diagnostic> chatFault; ///< of a template that the circuit does not declare
   std::string graphIr, loweredIr, callIr;
   std::vector<ResolvedRequirement> resolutions;
   CallModel call;

@@ -42,6 +42,9 @@ std::vector<int32_t> chatIds(const writ_package *package, const RunCommand &comm
   int64_t needed = 0;
   writ_status status = writ_chat_tokenize(package, messages.data(), int64_t(messages.size()),
                                           nullptr, 0, &needed, &error);
+  if (status == WRIT_UNSUPPORTED)
+    throw Error({command.target}, "E050", error.text,
+                {{{}, "--prompt takes the whole text, control tokens included"}});
   if (status != WRIT_BUFFER_TOO_SMALL)
     check(status, error, command.target);
   std::vector<int32_t> ids(needed);

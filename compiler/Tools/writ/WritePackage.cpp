@@ -176,8 +176,11 @@ void writePackage(const CompiledModel &model, const std::string &folder, const P
   const std::string tokenizer = writeTokenizerData(model.tokenizer);
   writeText(folder, kTokenizerFile, tokenizer);
   std::string chatSha256;
-  if (model.chat) {
-    const std::string chat = toJson(*model.chat).dump(2) + "\n";
+  if (model.chat || model.chatFault) {
+    // Without the place: a package names no path of the machine that made it.
+    const nlohmann::json json =
+        model.chat ? toJson(*model.chat) : chatFaultToJson(model.chatFault->message);
+    const std::string chat = json.dump(2) + "\n";
     writeText(folder, kChatFile, chat);
     chatSha256 = sha256(chat);
   }

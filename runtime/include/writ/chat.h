@@ -54,6 +54,12 @@ bool parseChatTemplates(const nlohmann::json &list, std::vector<ChatTemplate> *c
 /// The JSON that parseChatTemplate reads.
 nlohmann::json toJson(const ChatTemplate &chat);
 
+/// In a package: {"fault": …}, what a chat is refused with, stands in the place of a template.
+/// Leaves `fault` empty where the value is none. Returns false and sets `error` where it is
+/// malformed.
+bool parseChatFault(const nlohmann::json &value, std::string *fault, std::string *error);
+nlohmann::json chatFaultToJson(const std::string &fault);
+
 /// The template with the digest of the model file's own. Returns null and sets `error`, which says
 /// what to do, where the file has no template (`sha256` is empty) or an undeclared one.
 const ChatTemplate *selectChatTemplate(std::span<const ChatTemplate> chats, std::string_view sha256,

@@ -232,8 +232,9 @@ typedef struct writ_message {
 /// The token ids of a conversation up to where the model answers, by the model's chat template.
 /// What people wrote is plain text: no content can end its turn or forge a control token. A message
 /// of role "system" may stand first; without one the template's default holds. The ids begin with
-/// all that the template writes, BOS included. WRIT_UNSUPPORTED where the package has no template,
-/// WRIT_INVALID_ARGUMENT where a role is unknown or the template has no such turn.
+/// all that the template writes, BOS included. WRIT_UNSUPPORTED, with what to do, where the model
+/// has no template or one that its circuit does not declare, WRIT_INVALID_ARGUMENT where a role is
+/// unknown or the template has no such turn.
 WRIT_API writ_status writ_chat_tokenize(const writ_package *package, const writ_message *messages,
                                         int64_t count, int32_t *ids, int64_t capacity,
                                         int64_t *needed, writ_error *error);

@@ -32,8 +32,7 @@ writ_status readConversation(const writ_package *package, const writ_message *me
   if (!package)
     return report(error, WRIT_INVALID_ARGUMENT, "package is null");
   if (!package->chat())
-    return report(error, WRIT_UNSUPPORTED, "model '{}' has no chat template",
-                  package->lock().modelName);
+    return report(error, WRIT_UNSUPPORTED, "{}", package->chatFault());
   if (count < 1 || !messages)
     return report(error, WRIT_INVALID_ARGUMENT,
                   "messages is {} and count is {}, expected 1 or more", messages ? "set" : "null",

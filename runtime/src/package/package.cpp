@@ -95,14 +95,18 @@ void Package::readTokenizer() {
 }
 
 void Package::readChat() {
-  if (lockData.chat.name.empty())
+  std::string error;
+  if (lockData.chat.name.empty()) {
+    selectChatTemplate({}, "", &faultOfChat); // null: the model has none
     return;
+  }
   const std::string text = readLocked(folder, lockData.chat, kTextLimit);
   const nlohmann::json json = parseJson(text, lockData.chat.name.c_str());
-  if (json.is_null())
+  if (!parseChatFault(json, &faultOfChat, &error))
+    fail(WRIT_BAD_PACKAGE, "{}: {}", lockData.chat.name, error);
+  if (!faultOfChat.empty())
     return;
   ChatTemplate chat;
-  std::string error;
   if (!parseChatTemplate(json, &chat, &error))
     fail(WRIT_BAD_PACKAGE, "{}: {}", lockData.chat.name, error);
   if (!chat.stop.empty()) {

@@ -47,8 +47,10 @@ public:
   const std::byte *weights() const { return weightsFile.data(); }
   bool weightsHashed() const { return weightsFile.wasHashed(); }
   const Tokenizer &tokenizer() const { return *tokenizerData; }
-  /// Null where the model has no chat template.
+  /// Null where the model has no chat template, or one that cannot be used.
   const ChatTemplate *chat() const { return chatTemplate ? &*chatTemplate : nullptr; }
+  /// Why there is none, and what to do.
+  const std::string &chatFault() const { return faultOfChat; }
   bool endsGeneration(int32_t id) const;
 
   /// Before and after each run: what the run reads is the weights that were opened.
@@ -67,6 +69,7 @@ private:
   Lock lockData;
   std::unique_ptr<Tokenizer> tokenizerData;
   std::optional<ChatTemplate> chatTemplate;
+  std::string faultOfChat;
   int32_t chatStop = -1; ///< the template's stop token
   Weights weightsFile;
   std::unique_ptr<Library> library;

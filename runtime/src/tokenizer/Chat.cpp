@@ -135,6 +135,20 @@ json toJson(const ChatTemplate &chat) {
           {"stop", chat.stop}};
 }
 
+bool parseChatFault(const json &value, std::string *fault, std::string *error) {
+  fault->clear();
+  if (!value.is_object() || !value.contains("fault"))
+    return true;
+  if (!checkKeys(value, {"fault"}, "chat fault", error) ||
+      !readString(value, "fault", "chat fault", fault, error))
+    return false;
+  return !fault->empty() || fail(error, "chat fault: field 'fault' is empty");
+}
+
+json chatFaultToJson(const std::string &fault) {
+  return {{"fault", fault}};
+}
+
 const ChatTemplate *selectChatTemplate(std::span<const ChatTemplate> chats, std::string_view sha256,
                                        std::string *error) {
   for (const ChatTemplate &chat : chats)
