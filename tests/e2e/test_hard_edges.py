@@ -1,4 +1,5 @@
 """Hard edges of the tool: no permission, no space, no compiler, an end by force, two at once, strange paths."""
+import fcntl
 import os
 import resource
 import shutil
@@ -26,6 +27,16 @@ def as_nobody():
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)
+
+
+def cached_packages(home):
+    """A package and what a compile writes, in a cache; their folder, the latter's, the environment."""
+    packages = home / ".cache" / "writ" / "packages"
+    written = packages / f"second.writing-{os.getpid()}"
+    for folder in (packages / "first", written):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("text")
+    return packages, written, {"PATH": os.environ["PATH"], "HOME": str(home)}
 
 
 class Permission(TestCase):
@@ -56,6 +67,16 @@ class Permission(TestCase):
         _, err = self.writ("compile", random_model(), "--bringup", "--no-build", "-o", out, code=3, **self.options)
         self.assertIn(f"{out}: error: cannot be made in '{folder}': Permission denied [E002]\n", err)
         self.assertEqual(names(folder), [])
+
+    def test_APackageOfTheCacheThatMayNotBeRemovedSaysSo(self):
+        packages, written, env = cached_packages(self.shared_folder())
+        for folder in (packages / "first", written, packages):
+            folder.chmod(0o555)
+            self.addCleanup(folder.chmod, 0o755)
+        out, err = self.writ("cache", "--prune", env=env, code=3, **self.options)
+        self.assertEqual(out, "")
+        self.assertEqual(err, "".join(f"{folder}: error: cannot be removed: Permission denied [E002]\n"
+                                      for folder in (packages / "first", written)))
 
     def test_AModelFolderThatMayNotBeReadSaysSo(self):
         folder = self.shared_folder()
@@ -88,6 +109,21 @@ class Space(TestCase):
         _, err = self.writ("compile", random_model(), "--bringup", "--no-build", "-o", out, code=3, preexec_fn=limit)
         self.assertRegex(err, rf"(?m)^{out}/[a-z./]+: error: cannot write the file: .*: File too large \[E002\]$")
         self.assertEqual(names(folder), [], "nothing is left")
+
+
+class Cache(TestCase):
+    def test_WhatACompileWritesIsNotPruned(self):
+        home = self.folder()
+        packages, written, env = cached_packages(home)
+        descriptor = os.open(written, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # as Staging does
+        out, err = self.writ("cache", "--prune", env=env)
+        self.assertEqual(out, f"removed {packages}/first  incomplete    0.0 MB\n")
+        self.assertEqual(err, f"writ: note: {written} is being written, and stays\n")
+        self.assertEqual(names(packages), [written.name])
+        os.close(descriptor)
+        self.writ("cache", "--prune", env=env)
+        self.assertEqual(names(packages), [], "what a killed one left does not stay")
 
 
 class HostCompiler(TestCase):

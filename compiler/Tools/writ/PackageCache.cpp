@@ -8,10 +8,12 @@
 #include "compiler/Tools/writ/Install.h"
 #include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
+#include "compiler/Tools/writ/Staging.h"
 #include "writ/package_format.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -117,6 +119,14 @@ void removeCachedPackage(const std::string &package) {
   fs::remove_all(package, error);
 }
 
+/// Adds a diagnostic where a folder is still there.
+static void removeFolder(const fs::path &folder, std::vector<Diagnostic> &failures) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error)
+    failures.push_back({{folder.string()}, "E002", "cannot be removed: " + error.message(), {}});
+}
+
 int runCache(const CacheCommand &command) {
   const std::string folder = packagesFolder();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -125,7 +135,12 @@ int runCache(const CacheCommand &command) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     packages.push_back(it->path());
   std::sort(packages.begin(), packages.end());
+  std::vector<Diagnostic> failures;
   for (const fs::path &package : packages) {
+    if (command.prune && isBeingWritten(package)) {
+      std::fprintf(stderr, "writ: note: %s is being written, and stays\n", package.c_str());
+      continue;
+    }
     uintmax_t bytes = 0;
     for (const fs::directory_entry &entry : fs::recursive_directory_iterator(package, error))
       if (entry.is_regular_file(error))
@@ -138,24 +153,26 @@ int runCache(const CacheCommand &command) {
     } catch (const std::exception &) {
       // What a killed compile left: shown, and pruned with the rest.
     }
-    list.push_back(
-        {{"path", package.string()}, {"model", name}, {"profile", profile}, {"bytes", bytes}});
+    const size_t failed = failures.size();
     if (command.prune)
-      fs::remove_all(package, error);
+      removeFolder(package, failures);
+    if (failures.size() == failed)
+      list.push_back(
+          {{"path", package.string()}, {"model", name}, {"profile", profile}, {"bytes", bytes}});
   }
   if (command.prune)
-    fs::remove_all(cacheRoot() + "/digests", error);
-  if (command.json) {
+    removeFolder(cacheRoot() + "/digests", failures);
+  if (command.json)
     printLine(list.dump(2));
-    return exitOk;
-  }
-  for (const auto &package : list)
+  for (const auto &package : command.json ? nlohmann::ordered_json::array() : list)
     printLine(fmt::format("{}{}  {}  {}  {:.1f} MB", command.prune ? "removed " : "",
                           package["path"].get<std::string>(), package["model"].get<std::string>(),
                           package["profile"].get<std::string>(),
                           package["bytes"].get<double>() / 1e6));
-  if (list.empty())
+  if (packages.empty() && !command.json)
     printLine(fmt::format("no package is cached in {}", folder));
+  if (!failures.empty())
+    throw EnvironmentError(failures);
   return exitOk;
 }
 

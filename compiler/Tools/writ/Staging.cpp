@@ -79,6 +79,17 @@ bool isStale(const fs::path &folder, const std::string &prefix) {
 
 } // namespace
 
+bool isBeingWritten(const fs::path &folder) {
+  if (folder.filename().string().find(kMark) == std::string::npos)
+    return false;
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return false; // what it is that hinders, its removal will tell
+  const bool isLocked = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(descriptor);
+  return isLocked;
+}
+
 Staging::Staging(const std::string &output) : given(output) {
   while (given.size() > 1 && given.ends_with('/'))
     given.pop_back();

@@ -43,4 +43,7 @@ private:
   int lock = -1;      ///< an flock on the folder, as long as it is written
 };
 
+/// Whether the folder is one that a Staging of a living process writes into.
+bool isBeingWritten(const std::filesystem::path &folder);
+
 } // namespace writ::tool
