@@ -110,6 +110,33 @@ class Space(TestCase):
         self.assertRegex(err, rf"(?m)^{out}/[a-z./]+: error: cannot write the file: .*: File too large \[E002\]$")
         self.assertEqual(names(folder), [], "nothing is left")
 
+    def test_LogitsThatDoNotFitAreAnErrorThatNamesTheFile(self):
+        folder = self.folder()
+        out, ids = folder / "logits.safetensors", folder / "ids"
+        ids.write_text("3 4 5 " * 40)
+        package = tiny_package()
+        self.writ("score", package, "--ids", ids)  # has written its stamp
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))  # noqa: E731
+        said = self.writ("score", package, "--ids", ids, "--logits", out, code=3, preexec_fn=limit)
+        self.assertEqual(said, ("", f"{out}: error: cannot write the file: cannot write to the temporary file: "
+                                    "File too large [E002]\n"))
+        self.assertEqual(names(folder), ["ids"], "nothing is left")
+
+
+class Machine(TestCase):
+    def test_AnInstructionSetThatTheMachineLacksIsOfTheMachine(self):
+        # In the place of the runtime's function: this machine may have them all.
+        source, shim = self.folder() / "shim.c", self.folder() / "shim.so"
+        source.write_text("#include \"writ/writ.h\"\n#include <string.h>\n"
+                          "writ_status writ_session_create(const writ_package *p, const writ_session_options *o, "
+                          "writ_session **s, writ_error *e) {\n  (void)p, (void)o, (void)s;\n"
+                          "  strcpy(e->text, \"isa is 'avx512', but this machine has 'avx2'\");\n"
+                          "  return e->status = WRIT_UNSUPPORTED;\n}\n")
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{harness.BUILD}/include", source, "-o", shim], check=True)
+        env = dict(os.environ, LD_PRELOAD=str(shim))
+        said = self.writ("run", tiny_package(), "--prompt", "ab", "--isa", "avx512", code=3, env=env)
+        self.assertEqual(said, ("", "--isa: error: isa is 'avx512', but this machine has 'avx2' [E050]\n"))
+
 
 class Cache(TestCase):
     def test_WhatACompileWritesIsNotPruned(self):

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,14 +27,14 @@ struct Scorer {
   std::optional<SafetensorsWriter> file;
   std::vector<float> row;
   int64_t rows = 0;
-  std::string failure;
+  std::exception_ptr failure{}; ///< none may leave a callback
 
   static int32_t take(void *user, writ_session *session, int64_t first, int64_t count) {
     Scorer &self = *static_cast<Scorer *>(user);
     try {
       return self.takeRows(session, first, count) ? 0 : 1;
-    } catch (const std::exception &error) {
-      self.failure = error.what();
+    } catch (...) {
+      self.failure = std::current_exception();
       return 1;
     }
   }
@@ -134,8 +135,8 @@ int runScore(const ScoreCommand &command) {
       writ_sequence_feed(session.get(), sequence, ids.data(), count, WRIT_OUTPUTS_ALL, Scorer::take,
                          &scorer, stop, &error);
   reading.clear();
-  if (!scorer.failure.empty())
-    throw Error({command.target}, "E050", scorer.failure);
+  if (scorer.failure)
+    std::rethrow_exception(scorer.failure);
   if (status == WRIT_STOPPED && *stop)
     return exitInterrupted;
   check(status, error, command.target);

@@ -135,6 +135,8 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
   }
   writ_session *created = nullptr;
   const writ_status status = writ_session_create(package, &session, &created, &error);
+  if (status == WRIT_UNSUPPORTED) // an instruction set that the machine lacks
+    throw EnvironmentError({"--isa"}, "E050", error.text);
   check(status, error, info.path);
   return SessionPtr(created);
 }
