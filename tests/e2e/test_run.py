@@ -2,6 +2,7 @@
 import hashlib
 import json
 import math
+import re
 import signal
 import struct
 import subprocess
@@ -223,8 +224,11 @@ class CommandLine(TestCase):
     def test_HelpHasExamplesAndExitCodes(self):
         out, _ = self.writ("--help")
         self.assertIn("exit codes", out)
-        for command in ("compile", "run", "score", "tokenize"):
-            self.assertIn("example", self.writ(command, "--help")[0], command)
+        self.assertIn("example", out)
+        commands = re.findall(r"(?m)^  ([a-z]+) ", out.split("Subcommands:", 1)[1].split("example", 1)[0])
+        self.assertIn("cache", commands)
+        for command in commands:
+            self.assertRegex(self.writ(command, "--help")[0], rf"(?m)^examples?:\n  (echo .*)?writ {command}", command)
 
     def test_VersionIsPrinted(self):
         self.assertRegex(self.writ("--version")[0], r"^writ \d+\.\d+\.\d+\n$")

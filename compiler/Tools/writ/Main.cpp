@@ -79,6 +79,8 @@ void addDigests(CLI::App &app, DigestsCommand &command) {
       "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)");
   sub->add_flag("--needs", command.needs, "show the records of all contracts and providers");
   sub->add_flag("--json", command.json, "print one JSON object with digests and needs");
+  sub->footer(
+      "examples:\n  writ digests --needs\n  writ digests model.gguf --profile portable --json");
 }
 
 void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &inspect,
@@ -97,14 +99,17 @@ void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &
   sub = app.add_subcommand("inspect", "show metadata, tensors and storage types of a model file");
   sub->add_option("model", inspect.model, "GGUF or safetensors file")->required();
   sub->add_flag("--json", inspect.json, "print one JSON object");
+  sub->footer("example:\n  writ inspect model.gguf --json");
 
   sub = app.add_subcommand("explain", "show which providers were considered for each op, and why");
   sub->add_option("package", explain.package, "package folder")->required();
   sub->add_option("op", explain.op, "name of an op, \"blk.0.attn_q\" (default: all, in short)");
+  sub->footer("example:\n  writ explain build/smollm2 blk.0.attn_q");
 
   sub = app.add_subcommand("cache", "show the packages that `writ run MODEL` keeps, or prune them");
   sub->add_flag("--prune", cache.prune, "remove all cached packages");
   sub->add_flag("--json", cache.json, "print one JSON object");
+  sub->footer("example:\n  writ cache --prune");
 }
 
 UsageError usageOf(const CLI::App &app, std::string what) {
@@ -121,6 +126,7 @@ int dispatch(int argc, char **argv) {
   app.set_version_flag("--version", std::string("writ ") + writ_version());
   app.require_subcommand(1);
   app.footer(
+      "example:\n  writ run model.gguf --chat \"What is gravity?\"\n\n"
       "exit codes: 0 done, 1 refused (a diagnostic says why), 2 the command line alone is wrong,\n"
       "3 the machine lacks something (host compiler, permission, space), 130 interrupted");
   CompileCommand compile;
