@@ -42,6 +42,12 @@ class Package(TestCase):
         self.writ("compile", random_model(), "--bringup", "--dry-run", "-o", folder / "package")
         self.assertEqual(list(folder.iterdir()), [])
 
+    def test_ADryRunWritesTheStagesThatWereAskedForAndNoMore(self):
+        folder = self.folder()
+        self.writ("compile", random_model(), "--bringup", "--dry-run", "-o", folder / "package", "--emit-ir", folder / "ir")
+        self.assertEqual(sorted(digests(folder)), ["ir/call.mlir", "ir/graph.mlir", "ir/lowered.mlir"])
+        self.assertIn("write no package", self.writ("compile", "--help")[0])
+
     def test_C4_TheThreeStagesRoundTripThroughWritOpt(self):
         ir = self.folder()
         self.compile("--emit-ir", ir)

@@ -28,7 +28,7 @@ void addCompile(CLI::App &app, CompileCommand &command) {
   addCompileOptions(sub, command.options);
   sub->add_option("--emit-ir", command.emitIr, "write the three IR stages into this folder");
   sub->add_flag("--no-build", command.noBuild, "stop after emission");
-  sub->add_flag("--dry-run", command.dryRun, "print the sizes and write nothing");
+  sub->add_flag("--dry-run", command.dryRun, "print the sizes and write no package");
   sub->footer("example:\n  writ compile SmolLM2-135M-Instruct.Q4_1.gguf --profile portable -o "
               "build/smollm2");
 }
