@@ -113,9 +113,8 @@ class Score(TestCase):
 
     def test_TheReportHasTheDocumentedKeys(self):
         report = self.score()
-        for key in ("model_sha256", "ids", "logprobs", "perplexity", "logits_sha256", "rows", "vocab",
-                    "threads", "chunk", "isa"):
-            self.assertIn(key, report)
+        self.assertEqual(list(report), ["model_sha256", "ids", "logprobs", "perplexity", "logits_sha256", "rows",
+                                        "vocab", "profile", "threads", "chunk", "isa"])
         self.assertEqual(report["model_sha256"],
                          hashlib.sha256(random_model().read_bytes()).hexdigest())
         self.assertEqual(report["rows"], len(report["ids"]))
