@@ -107,7 +107,7 @@ class RealModel:
         self.assertTrue(self.writ(*words)[0].startswith(text))
 
 
-class DemoModel(RealModel, TestCase):
+class SmolLM2(RealModel, TestCase):
     name, continues = "smollm2", ("The capital of France is", " Paris.")
     # llama.cpp on the quantized file is 1.3e-3 (chat) and 8.4e-4 (table) away from the oracle.
     texts = {"chat": 2e-3, "table": 1.5e-3}
@@ -122,7 +122,7 @@ class DemoModel(RealModel, TestCase):
         self.assertNotEqual(self.run_text(*words), self.run_text(*words, "--system", "You are a pirate."))
 
 
-class SecondFamily(RealModel, TestCase):
+class Gemma3(RealModel, TestCase):
     name = "gemma3"
     continues = ("Once upon a time", ", there was a little girl named Lily.")
     # llama.cpp on the quantized file: 1.9e-3 (chat) and 1.0e-3 (code, which is longer than the window).

@@ -184,11 +184,11 @@ class RealModel:
         self.check("f32", self.product("avx2", "avx512"))
 
 
-class DemoModel(RealModel, SameBits):
+class SmolLM2(RealModel, SameBits):
     name = "smollm2"
 
 
-class SecondFamily(RealModel, SameBits):
+class Gemma3(RealModel, SameBits):
     name = "gemma3"  # its window of 512 is crossed
     # Its vocabulary makes a run long: the rest is in the full product.
     threads, chunks, random_combinations = (1, 3), (7, "whole"), 1
@@ -287,7 +287,7 @@ def record():
         files.setdefault(file, {})[key] = case.digest(package, random_bytes())
     for file, digests in files.items():
         (GOLDEN / f"{file}.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
-    for model in (DemoModel.name, SecondFamily.name):
+    for model in (SmolLM2.name, Gemma3.name):
         digests = {profile: case.digest(built(real_model(model), profile), prose(model), threads=2)
                    for profile in PROFILES}
         (GOLDEN / f"{model}.json").write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
