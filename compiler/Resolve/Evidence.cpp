@@ -10,16 +10,6 @@
 namespace writ {
 namespace {
 
-/// The storage types of a model's weights, sorted: what an end-to-end record is bound to.
-std::string storageSet(const CircuitInstance &instance) {
-  std::set<std::string> types;
-  for (const InstanceOp &op : instance.ops)
-    for (const auto &[operand, weight] : op.weights)
-      if (weight.constant.empty())
-        types.insert(weight.storage);
-  return fmt::format("{}", fmt::join(types, "+"));
-}
-
 EvidenceNeed contractNeed(const std::string &contract, const Location &location) {
   return {"contract",
           contract,
@@ -73,13 +63,14 @@ std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog) {
 }
 
 std::vector<EvidenceNeed>
-evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Profile &profile,
+evidenceNeeds(const Catalog &catalog, const std::string &circuit,
+              const std::set<std::string> &storages, const Profile &profile,
               const std::vector<std::pair<Requirement, Resolution>> &decisions) {
   std::map<std::string, EvidenceNeed> byPath; // one need for each record, at its first use
   auto add = [&](EvidenceNeed need) { byPath.emplace(need.kind + "/" + need.subject, need); };
-  const Location circuitAt = catalog.circuits().at(instance.circuit).at("id").location();
-  const std::string circuit = "circuit:" + instance.circuit, profileKey = "profile:" + profile.id;
-  add({"circuit", instance.circuit, {circuit}, circuitAt});
+  const Location circuitAt = catalog.circuits().at(circuit).at("id").location();
+  const std::string circuitKey = "circuit:" + circuit, profileKey = "profile:" + profile.id;
+  add({"circuit", circuit, {circuitKey}, circuitAt});
   std::set<std::string> contracts, sources;
   for (const auto &[requirement, resolution] : decisions) {
     contracts.insert("contract:" + resolution.contract);
@@ -88,12 +79,12 @@ evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Pro
     add(providerNeed(catalog.kernelMaps().at(resolution.provider), requirement.location));
   }
   EvidenceNeed stitched{
-      "stitched", instance.circuit + "." + profile.id, {circuit, profileKey}, circuitAt};
+      "stitched", circuit + "." + profile.id, {circuitKey, profileKey}, circuitAt};
   stitched.bound.insert(stitched.bound.end(), contracts.begin(), contracts.end());
   EvidenceNeed endToEnd = stitched;
   stitched.bound.insert(stitched.bound.end(), sources.begin(), sources.end());
   endToEnd.kind = "end_to_end";
-  endToEnd.subject += "." + storageSet(instance);
+  endToEnd.subject += fmt::format(".{}", fmt::join(storages, "+"));
   add(stitched);
   add(endToEnd);
   std::vector<EvidenceNeed> needs;

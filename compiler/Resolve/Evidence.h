@@ -9,10 +9,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Import/Circuit.h"
 #include "compiler/Resolve/Resolver.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,10 +36,11 @@ struct EvidenceNeed {
 /// What no model is needed for: a record of each contract and of each provider.
 std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog);
 
-/// The needs of one model: its circuit, each contract and provider in use, the stitched and the
-/// end-to-end record of (circuit, profile[, storage types]).
+/// The needs of one model: its circuit (an id), each contract and provider in use, the stitched and
+/// the end-to-end record of (circuit, profile[, storage types of its weights]).
 std::vector<EvidenceNeed>
-evidenceNeeds(const Catalog &catalog, const CircuitInstance &instance, const Profile &profile,
+evidenceNeeds(const Catalog &catalog, const std::string &circuit,
+              const std::set<std::string> &storages, const Profile &profile,
               const std::vector<std::pair<Requirement, Resolution>> &decisions);
 
 /// Where the record of a need lies.

@@ -15,6 +15,16 @@
 namespace writ::tool {
 namespace {
 
+/// The storage types of the weights that come from the model's file.
+std::set<std::string> weightStorages(const CircuitInstance &instance) {
+  std::set<std::string> types;
+  for (const InstanceOp &op : instance.ops)
+    for (const auto &[operand, weight] : op.weights)
+      if (weight.constant.empty())
+        types.insert(weight.storage);
+  return types;
+}
+
 const Profile &findProfile(const Catalog &catalog, const std::string &name) {
   auto it = catalog.profiles().find(name);
   if (it != catalog.profiles().end())
@@ -58,7 +68,7 @@ std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
   std::vector<std::pair<Requirement, Resolution>> decisions;
   for (const ResolvedRequirement &resolved : model.resolutions)
     decisions.emplace_back(resolved.requirement, resolved.resolution);
-  return writ::evidenceNeeds(model.catalog, model.instance,
+  return writ::evidenceNeeds(model.catalog, model.instance.circuit, weightStorages(model.instance),
                              model.catalog.profiles().at(model.profile), decisions);
 }
 
