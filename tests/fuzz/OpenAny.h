@@ -1,7 +1,7 @@
 //===- OpenAny.h - what a fuzz target does with a model file's bytes ------===//
 #pragma once
 
-#include "compiler/Import/Inspect.h"
+#include "tests/import/ReadModel.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +25,16 @@ inline void openAny(const void *bytes, size_t size, const char *name) {
     if (std::strncmp(error.what(), name, std::strlen(name)) != 0)
       std::abort();
   }
+}
+
+/// The same, and what the compiler reads of such a model beyond its file: circuit and tokenizer.
+inline void readAny(const void *bytes, size_t size, const char *name) {
+  static const Catalog catalog = Catalog::load(CatalogPaths::below(WRIT_SOURCE_DIR), {});
+  openAny(bytes, size, name);
+  const Refusals refusals = readModel({static_cast<const std::byte *>(bytes), size}, name, catalog);
+  for (const std::string &refusal : {refusals.circuit, refusals.tokenizer, refusals.chat})
+    if (!isPlaced(refusal, name, catalog))
+      std::abort();
 }
 
 } // namespace writ::test

@@ -1,4 +1,4 @@
-//===- fuzz_gguf.cpp - any bytes as a GGUF file ---------------------------===//
+//===- fuzz_gguf.cpp - any bytes as a GGUF model file ---------------------===//
 #include "tests/fuzz/OpenAny.h"
 
 #include <cstdint>
@@ -8,6 +8,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // The magic is given, so that every input gets behind it.
   std::string file = "GGUF";
   file.append(reinterpret_cast<const char *>(data), size);
-  writ::test::openAny(file.data(), file.size(), "fuzz.gguf");
+  writ::test::readAny(file.data(), file.size(), "fuzz.gguf");
   return 0;
 }

@@ -54,11 +54,23 @@ public:
         bytes += raw(static_cast<T>(value));
     return addRaw(key, arrayType, bytes);
   }
-  /// Any value type with any bytes.
+  /// Any value type with any bytes. Types are those of the format: 0 u8, 1 i8, 2 u16, 3 i16, 4 u32,
+  /// 5 i32, 6 f32, 7 bool, 8 string, 9 array, 10 u64, 11 i64, 12 f64.
   GgufBuilder &addRaw(const std::string &key, uint32_t type, const std::string &bytes) {
     entries.push_back({key, type, bytes});
     return *this;
   }
+
+  size_t entryCount() const { return entries.size(); }
+  /// Gives an entry a value of another type and other bytes, or that of another entry.
+  void replaceValue(size_t entry, uint32_t type, const std::string &bytes) {
+    entries.at(entry).type = type;
+    entries.at(entry).bytes = bytes;
+  }
+  void copyValue(size_t from, size_t to) {
+    replaceValue(to, entries.at(from).type, std::string(entries.at(from).bytes));
+  }
+  void removeEntry(size_t entry) { entries.erase(entries.begin() + static_cast<long>(entry)); }
 
   /// A tensor of shape [.., rows, columns]; bytes may be left out (then they are zero). Its bytes
   /// come behind those of the tensor before.
