@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/Import/Circuit.h"
 #include "compiler/Resolve/Evidence.h"
 #include "tests/diagnostics/DataTree.h"
 #include "tests/mutation/Answer.h"
