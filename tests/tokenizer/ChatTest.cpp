@@ -164,13 +164,6 @@ TEST(Chat, ADeclarationThatBreaksARuleIsRefusedByField) {
   EXPECT_EQ(refused([](json &v) { v["trim"] = true; }),
             where + ": field 'trim' is unknown; known are 'name', 'sha256', 'begin', 'turn', "
                     "'default_system', 'generation_prompt', 'stop'");
-  std::vector<ChatTemplate> chats;
-  std::string error;
-  EXPECT_TRUE(parseChatTemplates(json::array({chatJson()}), &chats, &error));
-  EXPECT_EQ(chats.size(), 1u);
-  EXPECT_FALSE(parseChatTemplates(json::array({chatJson(), chatJson()}), &chats, &error));
-  EXPECT_FALSE(parseChatTemplates(chatJson(), &chats, &error));
-  EXPECT_EQ(error, "'chat_templates' is not a list");
 }
 
 } // namespace

@@ -48,9 +48,6 @@ struct ChatTemplate {
 
 /// Reads one template. Returns false and sets `error` (the field and the rule) where it is not one.
 bool parseChatTemplate(const nlohmann::json &value, ChatTemplate *chat, std::string *error);
-/// Reads a list of them (a circuit's "chat_templates"); names and digests are distinct.
-bool parseChatTemplates(const nlohmann::json &list, std::vector<ChatTemplate> *chats,
-                        std::string *error);
 /// The JSON that parseChatTemplate reads.
 nlohmann::json toJson(const ChatTemplate &chat);
 

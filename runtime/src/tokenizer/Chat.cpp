@@ -105,24 +105,6 @@ bool parseChatTemplate(const json &value, ChatTemplate *chat, std::string *error
   return true;
 }
 
-bool parseChatTemplates(const json &list, std::vector<ChatTemplate> *chats, std::string *error) {
-  if (!list.is_array())
-    return fail(error, "'chat_templates' is not a list");
-  std::vector<ChatTemplate> read;
-  for (const json &value : list) {
-    ChatTemplate chat;
-    if (!parseChatTemplate(value, &chat, error))
-      return false;
-    for (const ChatTemplate &other : read)
-      if (other.name == chat.name || other.sha256 == chat.sha256)
-        return fail(error, "chat template '" + chat.name + "' has the name or digest of '" +
-                               other.name + "', which stands before it");
-    read.push_back(std::move(chat));
-  }
-  *chats = std::move(read);
-  return true;
-}
-
 json toJson(const ChatTemplate &chat) {
   json turn = {{"user", toJson(chat.user)}, {"assistant", toJson(chat.assistant)}};
   turn["system"] = chat.system ? toJson(*chat.system) : json();
