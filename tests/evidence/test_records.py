@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from harness import SOURCE, TestCase, main, random_model, real_model, replace  # noqa: E402
+from harness import SOURCE, TestCase, known_models, main, random_model, real_model, replace  # noqa: E402
 
 sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
 import records as evidence_records  # noqa: E402
@@ -55,8 +55,8 @@ class Records(TestCase):
 
 
 class Production(TestCase):
-    def test_C7_TheModelCompilesForProduction(self):
-        model = real_model()
+    def compiles_for_production(self, name):
+        model = real_model(name)
         for profile in profiles():
             self.writ("compile", model, "--profile", profile, "--no-build", "-o",
                       self.folder() / "package")
@@ -101,6 +101,11 @@ class Production(TestCase):
         replace(path, '"formula": "', '"formula": "0 + ')
         self.refuse(data, f"contract '{path.stem}' is not validated: it is stale: it binds "
                           f"'contract:{path.stem}'")
+
+
+for _name in known_models():
+    setattr(Production, f"test_C7_TheModelCompilesForProduction_{_name}",
+            lambda self, name=_name: self.compiles_for_production(name))
 
 
 class Sources(TestCase):
