@@ -19,6 +19,7 @@ namespace {
 struct Shape {
   Dimensions dimensions;
   std::vector<int32_t> positions = {};
+  int64_t window = 0; ///< where the contract has one; 0: another for each kind of values
 };
 
 struct Case {
@@ -51,22 +52,23 @@ std::vector<Shape> shapesOf(const std::string &family) {
       shapes.push_back(
           {{{"rows", 8}, {"rope_dims", dims}}, {0, 1, 2, 600, 8191, 131071, 1 << 24, INT32_MAX}});
   } else if (family == "rope") {
-    const int64_t sizes[][3] = {{1, 2, 2},   {1, 16, 16},  {9, 64, 64},
-                                {3, 80, 20}, {2, 128, 96}, {5, 34, 32}};
+    const int64_t sizes[][3] = {{1, 2, 2},    {1, 16, 16}, {9, 64, 64},  {3, 80, 20},
+                                {2, 128, 96}, {5, 34, 32}, {4, 256, 256}};
     for (const auto &[heads, headDim, dims] : sizes)
       shapes.push_back(
           {{{"rows", 3}, {"heads", heads}, {"head_dim", headDim}, {"rope_dims", dims}}});
   } else if (family == "kv_store") {
-    for (const int64_t headDim : {1, 16, 64, 100})
+    for (const int64_t headDim : {1, 16, 64, 100, 256})
       shapes.push_back({{{"rows", 9}, {"kv_heads", 3}, {"head_dim", headDim}},
                         {0, 0, 0, 1, 15, 16, 17, 31, 255}});
   } else if (family == "attention") {
-    auto add = [&](int64_t heads, int64_t kvHeads, int64_t headDim,
-                   std::vector<int32_t> positions) {
+    auto add = [&](int64_t heads, int64_t kvHeads, int64_t headDim, std::vector<int32_t> positions,
+                   int64_t window = 0) {
       const auto rows = static_cast<int64_t>(positions.size());
       shapes.push_back(
           {{{"rows", rows}, {"heads", heads}, {"kv_heads", kvHeads}, {"head_dim", headDim}},
-           std::move(positions)});
+           std::move(positions),
+           window});
     };
     add(1, 1, 16, {0});
     add(2, 1, 16, {0, 1, 15, 16, 17, 30, 31, 32, 33, 62, 63, 64, 65});
@@ -75,6 +77,9 @@ std::vector<Shape> shapesOf(const std::string &family) {
     add(3, 1, 64, {511, 512, 600});
     add(16, 2, 48, {600});
     add(4, 1, 128, {5, 300});
+    add(4, 1, 256, {5, 33});
+    add(2, 1, 512, {2, 33});                  // the largest that the maps take
+    add(1, 1, 16, {510, 511, 512, 513}, 512); // where a window of two chunks begins to slide
     // A prefill chunk: consecutive positions of each of the three sequences.
     add(4, 2, 16,
         {40, 250, 0, 41, 251, 1, 42, 252, 2, 43, 253, 3, 44, 254, 4, 45, 255, 5, 46, 256, 6});
@@ -83,7 +88,7 @@ std::vector<Shape> shapesOf(const std::string &family) {
       shapes.push_back({{{"rows", vocabulary > 1000 ? 3 : 12}, {"vocabulary", vocabulary}}});
   } else if (family == "rms_norm") {
     const int64_t sizes[][3] = {{5, 1, 1},  {5, 1, 63},  {1, 1, 64},  {3, 4, 16},
-                                {2, 3, 65}, {5, 1, 576}, {4, 1, 1000}};
+                                {2, 3, 65}, {2, 4, 256}, {5, 1, 576}, {4, 1, 1000}};
     for (const auto &[rows, vectors, n] : sizes)
       shapes.push_back({{{"rows", rows}, {"vectors", vectors}, {"n", n}}});
   } else { // one element after another
@@ -146,9 +151,10 @@ TEST_P(C8_ProductionEqualsReference, BitForBit) {
     for (const Fill fill :
          {Fill::plain, Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny, Fill::special}) {
       Random random(++seed);
-      auto problem = makeProblem(
-          contract, c.shape.dimensions,
-          {fill, seed, seed % 2 == 0, c.shape.positions, windows[seed % std::size(windows)]});
+      auto problem =
+          makeProblem(contract, c.shape.dimensions,
+                      {fill, seed, seed % 2 == 0, c.shape.positions,
+                       c.shape.window > 0 ? c.shape.window : windows[seed % std::size(windows)]});
       problem->evaluate();
       KernelCall call(*problem, map, seed);
       for (const Ranges &ranges : splits(call.units(), random)) {

@@ -181,7 +181,7 @@ void makeRopeTable(KernelCase &test, Values, Random &random) {
 
 void makeRope(KernelCase &test, Values values, Random &random) {
   const int64_t rows = someRows(random), heads = pick(random, {1, 3, 9}),
-                headDim = pick(random, {2, 16, 30, 64, 80}),
+                headDim = pick(random, {2, 16, 30, 64, 80, 256}),
                 dims = random() % 2 ? headDim : 2 * (headDim / 4 > 0 ? headDim / 4 : 1);
   test.integers = {
       {"dim:rows", rows}, {"dim:heads", heads}, {"dim:head_dim", headDim}, {"dim:rope_dims", dims}};
@@ -212,7 +212,7 @@ void addKv(KernelCase &test, int64_t kvHeads, int64_t headDim, int64_t rows, int
   test.owned.push_back(std::move(owned));
   kv.block_table = reinterpret_cast<const int32_t *>(test.owned.back().data());
   test.integers["kv.layer"] = 1;
-  test.integers["kv.window"] = pick(random, {1, 2, 31, 32, 33, 70, 256, 300});
+  test.integers["kv.window"] = pick(random, {1, 2, 31, 32, 33, 70, 256, 300, 512});
   std::vector<int32_t> position, sequence;
   // runs of ascending positions of one sequence, as prefill chunks are, then single rows
   for (int64_t s = static_cast<int64_t>(random()) & 1, p = 0;
@@ -238,7 +238,7 @@ void addKv(KernelCase &test, int64_t kvHeads, int64_t headDim, int64_t rows, int
 
 void makeKvStore(KernelCase &test, Values values, Random &random) {
   const int64_t rows = someRows(random), kvHeads = pick(random, {1, 3}),
-                headDim = pick(random, {1, 15, 16, 64});
+                headDim = pick(random, {1, 15, 16, 64, 256});
   test.integers = {{"dim:rows", rows}, {"dim:kv_heads", kvHeads}, {"dim:head_dim", headDim}};
   addKv(test, kvHeads, headDim, rows, 90, values, random);
   // rows write different positions, or the result would depend on the order
@@ -255,8 +255,9 @@ void makeKvStore(KernelCase &test, Values values, Random &random) {
 
 void makeAttention(KernelCase &test, Values values, Random &random) {
   const int64_t rows = pick(random, {1, 1, 2, 5, 9, 16, 33}), kvHeads = pick(random, {1, 2, 3}),
-                headDim = 16 * pick(random, {1, 2, 4, 5, 8}),
-                heads = kvHeads * pick(random, {1, 2, 3, 7, 17});
+                headDim = 16 * pick(random, {1, 2, 4, 5, 8, 16, 32}),
+                heads = kvHeads *
+                        (headDim > 128 ? pick(random, {1, 4}) : pick(random, {1, 2, 3, 7, 17}));
   test.integers = {{"dim:rows", rows},
                    {"dim:heads", heads},
                    {"dim:kv_heads", kvHeads},
