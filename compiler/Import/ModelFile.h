@@ -111,21 +111,4 @@ std::unique_ptr<ModelFile> openModelFile(const std::string &path);
 std::unique_ptr<ModelFile> openModelBytes(std::span<const std::byte> bytes,
                                           const std::string &name);
 
-/// One tensor to be written to a safetensors file.
-struct SafetensorsItem {
-  std::string name;
-  std::string dtype; ///< a safetensors type: "F32", "BF16", "U8" …
-  std::vector<int64_t> shape;
-  std::span<const std::byte> bytes;
-};
-/// Writes items in the order given, each aligned to `alignment` bytes (the gaps are covered by the
-/// header's own padding and by zero bytes counted to "__pad<i>" U8 tensors, as the format leaves no
-/// holes). The file appears whole or not at all (temporary name, fsync, rename). E002 where it
-/// cannot be written, E029 where items do not fit the format: a duplicate or reserved name, an
-/// unknown dtype, bytes that are not as many as the shape says. `alignment` is a power of two from
-/// 8 up.
-void writeSafetensors(const std::string &path, std::span<const SafetensorsItem> items,
-                      const std::vector<std::pair<std::string, std::string>> &metadata,
-                      size_t alignment = 64);
-
 } // namespace writ

@@ -132,23 +132,4 @@ void SafetensorsWriter::commit() {
   file.commit();
 }
 
-void writeSafetensors(const std::string &path, std::span<const SafetensorsItem> items,
-                      const std::vector<std::pair<std::string, std::string>> &metadata,
-                      size_t alignment) {
-  std::vector<SafetensorsEntry> entries;
-  for (const SafetensorsItem &item : items)
-    entries.push_back({item.name, item.dtype, item.shape});
-  SafetensorsWriter writer(path, entries, metadata, alignment);
-  for (size_t i = 0; i < items.size(); ++i) {
-    const SafetensorsItem &item = items[i];
-    if (item.bytes.size() != writer.bytes(i))
-      throw Error(Location{path}, "E029",
-                  fmt::format("cannot write tensor '{}': {} bytes are given, its shape and dtype "
-                              "ask for {}",
-                              printable(item.name), item.bytes.size(), writer.bytes(i)));
-    writer.write({reinterpret_cast<const char *>(item.bytes.data()), item.bytes.size()});
-  }
-  writer.commit();
-}
-
 } // namespace writ

@@ -2,6 +2,7 @@
 #include "tests/import/GgufBuilder.h"
 #include "tests/support/Expect.h"
 
+#include "compiler/Import/SafetensorsWriter.h"
 #include "compiler/Support/FileIO.h"
 
 #include <filesystem>
@@ -192,14 +193,28 @@ std::string temporary(const char *name) {
   return testing::TempDir() + name;
 }
 
+struct Item {
+  SafetensorsEntry entry;
+  std::string bytes;
+};
+
+void write(const std::string &path, const std::vector<Item> &items,
+           const std::vector<std::pair<std::string, std::string>> &metadata = {},
+           size_t alignment = 64) {
+  std::vector<SafetensorsEntry> entries;
+  for (const Item &item : items)
+    entries.push_back(item.entry);
+  SafetensorsWriter writer(path, entries, metadata, alignment);
+  for (const Item &item : items)
+    writer.write(item.bytes);
+  writer.commit();
+}
+
 TEST(SafetensorsWriter, WhatIsWrittenIsReadBackAligned) {
   std::string path = temporary("written.safetensors");
   std::string a = "abc", b(16, 'b'), c = "c";
-  writeSafetensors(path,
-                   std::vector<SafetensorsItem>{{"a", "U8", {3}, bytesOf(a)},
-                                                {"b \"quoted\"", "F32", {2, 2}, bytesOf(b)},
-                                                {"c", "I8", {}, bytesOf(c)}},
-                   {{"format", "writ"}, {"é", "\n"}}, 64);
+  write(path, {{{"a", "U8", {3}}, a}, {{"b \"quoted\"", "F32", {2, 2}}, b}, {{"c", "I8", {}}, c}},
+        {{"format", "writ"}, {"é", "\n"}});
   auto model = openModelFile(path);
   EXPECT_EQ(*model->find("format")->asString(), "writ");
   EXPECT_EQ(*model->find("é")->asString(), "\n");
@@ -216,11 +231,8 @@ TEST(SafetensorsWriter, WhatIsWrittenIsReadBackAligned) {
 }
 
 TEST(SafetensorsWriter, TheBytesOfTheFileArePinned) {
-  std::string path = temporary("pinned.safetensors"), a = "ab", b = "cd";
-  writeSafetensors(
-      path,
-      std::vector<SafetensorsItem>{{"a", "U8", {2}, bytesOf(a)}, {"b", "BF16", {1}, bytesOf(b)}},
-      {}, 8);
+  std::string path = temporary("pinned.safetensors");
+  write(path, {{{"a", "U8", {2}}, "ab"}, {{"b", "BF16", {1}}, "cd"}}, {}, 8);
   std::string header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
                        "\"__pad1\":{\"dtype\":\"U8\",\"shape\":[6],\"data_offsets\":[2,8]},"
                        "\"b\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[8,10]}}";
@@ -230,24 +242,26 @@ TEST(SafetensorsWriter, TheBytesOfTheFileArePinned) {
 }
 
 TEST(SafetensorsWriter, NothingIsWrittenOfWhatDoesNotFit) {
-  std::string path = temporary("refused.safetensors"), a = "ab";
-  auto write = [&](std::vector<SafetensorsItem> items) { writeSafetensors(path, items, {}); };
-  EXPECT_DIAGNOSTIC(write({{"a", "F32", {2}, bytesOf(a)}}),
-                    path +
-                        ": error: cannot write tensor 'a': 2 bytes are given, its shape and dtype "
-                        "ask for 8 [E029]\n");
-  EXPECT_DIAGNOSTIC(write({{"a", "F33", {2}, bytesOf(a)}}),
+  std::string path = temporary("refused.safetensors");
+  auto one = [&](const SafetensorsEntry &entry, const std::string &bytes = "ab") {
+    write(path, {{entry, bytes}});
+  };
+  EXPECT_DIAGNOSTIC(one({"a", "F32", {2}}),
+                    path + ": error: 2 bytes are given, its tensors have 8 [E029]\n");
+  EXPECT_DIAGNOSTIC(one({"a", "U8", {2}}, "abc"),
+                    path + ": error: more bytes are given than its tensors have [E029]\n");
+  EXPECT_DIAGNOSTIC(one({"a", "F33", {2}}),
                     path + ": error: cannot write tensor 'a': unknown dtype 'F33' [E029]\n");
-  EXPECT_DIAGNOSTIC(write({{"a", "U8", {2}, bytesOf(a)}, {"a", "U8", {2}, bytesOf(a)}}),
+  EXPECT_DIAGNOSTIC(write(path, {{{"a", "U8", {2}}, "ab"}, {{"a", "U8", {2}}, "ab"}}),
                     path + ": error: cannot write tensor 'a': it occurs twice [E029]\n");
-  EXPECT_DIAGNOSTIC(write({{"__pad0", "U8", {2}, bytesOf(a)}}),
+  EXPECT_DIAGNOSTIC(one({"__pad0", "U8", {2}}),
                     path + ": error: cannot write tensor '__pad0': names that start with '__' are "
                            "reserved [E029]\n");
-  EXPECT_DIAGNOSTIC(write({{"a", "U8", {-2}, bytesOf(a)}}),
+  EXPECT_DIAGNOSTIC(one({"a", "U8", {-2}}),
                     path +
                         ": error: cannot write tensor 'a': its shape is negative or asks for more "
                         "than 2^64 bytes [E029]\n");
-  EXPECT_DIAGNOSTIC(writeSafetensors(path, {}, {}, 12),
+  EXPECT_DIAGNOSTIC(write(path, {}, {}, 12),
                     path + ": error: cannot align tensors to 12: must be a power of two from 8 up "
                            "[E029]\n");
   EXPECT_FALSE(std::filesystem::exists(path));
