@@ -124,22 +124,39 @@ class Running(TestCase):
         self.assertRegex(err.decode(), r"weights\.safetensors has 0 bytes, but had \d+ when it was "
                                        r"opened; a package must not change while it is open \[E050\]")
 
+    def killed(self, *words, **options):
+        """How many of some runs were killed before they ended; each goes on from what the last one left."""
+        killed = 0
+        for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05):
+            process = subprocess.Popen([WRIT, *words, "--ignore-end", "--prompt", "ab", "--max-tokens", "2000"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+            time.sleep(delay)
+            process.kill()
+            killed += process.wait() == -signal.SIGKILL
+        return killed
+
     def test_AKilledRunLeavesNothingBroken(self):
         whole = self.writ("run", tiny_package(), *RUN)[0]
         copy = self.package()
         names = sorted(p.relative_to(copy) for p in copy.rglob("*"))
-        killed = 0
-        for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05):
-            process = subprocess.Popen([WRIT, "run", copy, "--ignore-end", "--prompt", "ab",
-                                        "--max-tokens", "2000"], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
-            time.sleep(delay)
-            process.kill()
-            killed += process.wait() == -signal.SIGKILL
-            (copy / ".writ-stamp").unlink(missing_ok=True)
-            self.assertEqual(sorted(p.relative_to(copy) for p in copy.rglob("*")), names)
-        self.assertGreater(killed, 2, "most had ended before they were killed")
+        self.assertGreater(self.killed("run", copy), 2, "most had ended before they were killed")
+        # A stamp says that the weights were looked at: one that a killed run left is whole, and used.
+        self.assertEqual(sorted(p.relative_to(copy) for p in copy.rglob("*") if p.name != ".writ-stamp"), names)
         self.assertEqual(self.writ("run", copy, *RUN)[0], whole)
+
+    def test_AKilledRunOfAModelFileLeavesNothingBroken(self):
+        whole = self.writ("run", tiny_package(), *RUN)[0]
+        cache = self.folder()
+        env = {"PATH": os.environ["PATH"], "HOME": str(cache), "XDG_CACHE_HOME": str(cache)}
+        words = ("run", random_model(), "--bringup")
+        self.assertEqual(self.killed(*words, env=env), 6, "it was compiled before it was killed")
+        self.assertEqual(self.writ(*words, *RUN, env=env)[0], whole)
+        packages = list((cache / "writ" / "packages").iterdir())
+        self.assertEqual(len(packages), 1, packages)
+        # Now that it is there, what is killed is the run.
+        self.assertGreater(self.killed(*words, env=env), 2, "most had ended before they were killed")
+        self.assertEqual(self.writ(*words, *RUN, env=env)[0], whole)
+        self.assertEqual(list((cache / "writ" / "packages").iterdir()), packages)
 
 
 if __name__ == "__main__":
