@@ -111,6 +111,11 @@ const TensorInfo *ModelFile::findTensor(std::string_view name) const {
   return it != infosByName.end() && infos[*it].name == name ? &infos[*it] : nullptr;
 }
 
+void ModelFile::read(const TensorInfo &tensor, size_t offset, std::span<std::byte> into) const {
+  const std::span<const std::byte> source = bytes(tensor).subspan(offset, into.size());
+  std::copy(source.begin(), source.end(), into.begin());
+}
+
 //===----------------------------------------------------------------------===//
 // Opening
 //===----------------------------------------------------------------------===//
@@ -140,21 +145,32 @@ public:
     return content.subspan(tensor.fileOffset, tensor.bytes);
   }
 
-  void release(const TensorInfo &tensor) const override {
+  void read(const TensorInfo &tensor, size_t offset, std::span<std::byte> into) const override {
     if (mapping)
-      mapping->release(tensor.fileOffset, tensor.bytes);
+      mapping->read(tensor.fileOffset + offset, into);
+    else
+      ModelFile::read(tensor, offset, into);
+  }
+
+  void requireUnchanged() const override {
+    if (mapping)
+      mapping->requireUnchanged();
   }
 
   std::string sha256() const override {
     std::call_once(hashed, [&] {
       // In pieces, so that the file is never in memory as a whole.
-      constexpr size_t piece = size_t(4) << 20;
+      constexpr size_t piece = size_t(1) << 20;
+      std::vector<std::byte> copy(mapping ? std::min(piece, content.size()) : 0);
       Sha256Stream stream;
       for (size_t at = 0; at < content.size(); at += piece) {
-        const auto part = content.subspan(at, std::min(piece, content.size() - at));
+        std::span<const std::byte> part = content.subspan(at, std::min(piece, content.size() - at));
+        if (mapping) {
+          const std::span<std::byte> into = std::span(copy).first(part.size());
+          mapping->read(at, into);
+          part = into;
+        }
         stream.update({reinterpret_cast<const char *>(part.data()), part.size()});
-        if (mapping)
-          mapping->release(at, part.size());
       }
       digest = stream.finish();
     });

@@ -80,12 +80,16 @@ public:
   const std::vector<TensorInfo> &tensors() const { return infos; } ///< in file order
   const MetadataValue *find(std::string_view key) const;           ///< null where absent
   const TensorInfo *findTensor(std::string_view name) const;       ///< null where absent
-  /// The tensor's bytes in the mapping.
+  /// The tensor's bytes in the mapping. Who cuts the file off meanwhile takes them away (SIGBUS).
   virtual std::span<const std::byte> bytes(const TensorInfo &tensor) const = 0;
-  /// Gives the memory of a tensor's pages back to the system; they are read again when needed.
-  virtual void release(const TensorInfo &tensor) const = 0;
-  /// SHA-256 of the whole file.
+  /// Copies some of the tensor's bytes, `offset` from its first one on. E001 where the file has
+  /// become shorter.
+  virtual void read(const TensorInfo &tensor, size_t offset, std::span<std::byte> into) const;
+  /// SHA-256 of the whole file. E001 as read().
   virtual std::string sha256() const = 0;
+  /// E001 where the file was written to since it was opened: what was read of it may be of two
+  /// files.
+  virtual void requireUnchanged() const {}
 
 protected:
   /// To be called once entries and infos are complete: find() and findTensor() search the indexes.

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace writ {
 
@@ -59,7 +60,7 @@ std::string readFile(const std::string &path) {
   }
 }
 
-MappedFile::MappedFile(const std::string &path) {
+MappedFile::MappedFile(const std::string &path) : path(path) {
   Descriptor file{openForReading(path)};
   struct stat status;
   if (::fstat(file.value, &status) != 0)
@@ -69,24 +70,44 @@ MappedFile::MappedFile(const std::string &path) {
   if (!S_ISREG(status.st_mode))
     cannotRead(path, "not a regular file, so that it cannot be mapped");
   size = static_cast<size_t>(status.st_size);
-  if (size == 0)
-    return; // mmap refuses a length of 0
-  void *address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value, 0);
-  if (address == MAP_FAILED)
-    cannotRead(path, errno);
-  data = static_cast<const std::byte *>(address);
+  modified = status.st_mtim;
+  if (size != 0) { // mmap refuses a length of 0
+    void *address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value, 0);
+    if (address == MAP_FAILED)
+      cannotRead(path, errno);
+    data = static_cast<const std::byte *>(address);
+  }
+  descriptor = std::exchange(file.value, -1);
 }
 
-void MappedFile::release(size_t offset, size_t length) const {
-  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t begin = (offset + page - 1) / page * page, end = (offset + length) / page * page;
-  if (begin < end)
-    ::madvise(const_cast<std::byte *>(data) + begin, end - begin, MADV_DONTNEED);
+void MappedFile::read(size_t offset, std::span<std::byte> into) const {
+  while (!into.empty()) {
+    const ssize_t count = ::pread(descriptor, into.data(), into.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      cannotRead(path, errno);
+    if (count == 0)
+      cannotRead(path, "it became shorter while it was read");
+    offset += static_cast<size_t>(count);
+    into = into.subspan(static_cast<size_t>(count));
+  }
+}
+
+void MappedFile::requireUnchanged() const {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0)
+    cannotRead(path, errno);
+  if (static_cast<size_t>(status.st_size) != size || status.st_mtim.tv_sec != modified.tv_sec ||
+      status.st_mtim.tv_nsec != modified.tv_nsec)
+    cannotRead(path, "it was changed while it was read");
 }
 
 MappedFile::~MappedFile() {
   if (data)
     ::munmap(const_cast<std::byte *>(data), size);
+  if (descriptor >= 0)
+    ::close(descriptor);
 }
 
 } // namespace writ

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +39,9 @@ private:
   int descriptor = -1;
 };
 
-/// A regular file mapped read-only. The bytes are those of the file: who truncates it meanwhile
-/// takes them away from the reader (SIGBUS), as with every mapping.
+/// A regular file mapped read-only, and open as long. The bytes are those of the file: who
+/// truncates it meanwhile takes them away from the reader (SIGBUS), as with every mapping. read()
+/// gives an error instead.
 class MappedFile {
 public:
   explicit MappedFile(const std::string &path);
@@ -48,13 +50,18 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
 
   std::span<const std::byte> bytes() const { return {data, size}; }
-  /// Gives the whole pages inside [offset, offset + length) back to the system; they are read again
-  /// when they are touched.
-  void release(size_t offset, size_t length) const;
+  /// Copies the bytes from `offset` on, through the file and not the mapping. E001, also where the
+  /// file has become shorter.
+  void read(size_t offset, std::span<std::byte> into) const;
+  /// E001 where size or modification time are no longer those of the opening.
+  void requireUnchanged() const;
 
 private:
+  std::string path;
+  int descriptor = -1;
   const std::byte *data = nullptr;
   size_t size = 0;
+  timespec modified{};
 };
 
 } // namespace writ

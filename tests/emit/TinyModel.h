@@ -22,7 +22,6 @@ public:
   TinyModel() : TinyModel(Sizes()) {}
 
   std::span<const std::byte> bytes(const TensorInfo &) const override { return {}; }
-  void release(const TensorInfo &) const override {}
   std::string sha256() const override { return std::string(64, '0'); }
 
 private:

@@ -20,7 +20,6 @@ public:
     buildIndexes();
   }
   std::span<const std::byte> bytes(const TensorInfo &) const override { return {}; }
-  void release(const TensorInfo &) const override {}
   std::string sha256() const override { return {}; }
 };
 

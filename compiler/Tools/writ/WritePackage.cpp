@@ -33,12 +33,6 @@ void writeText(const std::string &folder, const std::string &file, const std::st
   writeFileAtomically(path.string(), text);
 }
 
-std::span<const std::byte> sourceBytes(const ModelFile &file, const PackedWeight &weight) {
-  if (!weight.values.empty())
-    return std::as_bytes(std::span(weight.values));
-  return file.bytes(*file.findTensor(weight.tensor));
-}
-
 /// [n, k] of a weight; a vector is one row.
 std::pair<int64_t, int64_t> extents(const PackedWeight &weight) {
   return weight.shape.size() == 1 ? std::pair<int64_t, int64_t>{1, weight.shape[0]}
@@ -52,11 +46,15 @@ struct WrittenWeights {
 
 /// Packs one weight, a few panels of rows at a time: neither the source nor the packed bytes are
 /// ever in memory as a whole. Panels are independent, so slices of whole panels give the bytes of
-/// the whole.
+/// the whole. The file is read and not mapped, so that one that is cut off meanwhile is an error
+/// like any other.
 void writeWeight(const CompiledModel &model, const PackedWeight &weight,
                  SafetensorsWriter &writer) {
   const auto [n, k] = extents(weight);
-  const std::span<const std::byte> source = sourceBytes(*model.file, weight);
+  const TensorInfo *tensor =
+      weight.values.empty() ? model.file->findTensor(weight.tensor) : nullptr;
+  const std::span<const std::byte> values = std::as_bytes(std::span(weight.values));
+  const size_t sourceBytes = tensor ? model.file->bytes(*tensor).size() : values.size();
   const int64_t rowBytes = fileBytes(weight.storage, 1, k);
   auto require = [&](bool fits) {
     if (!fits)
@@ -64,21 +62,24 @@ void writeWeight(const CompiledModel &model, const PackedWeight &weight,
                   fmt::format("weight '{}' ({} as {}) does not fit its place in the package",
                               weight.name, weight.storage, weight.layout));
   };
-  require(rowBytes > 0 && rowBytes * n == int64_t(source.size()));
+  require(rowBytes > 0 && rowBytes * n == int64_t(sourceBytes));
   const int64_t slice = alignUp(std::max<int64_t>(1, kSliceBytes / rowBytes), kPanelRows);
   int64_t written = 0;
-  std::vector<std::byte> packed;
+  std::vector<std::byte> packed, read;
   for (int64_t first = 0; first < n; first += slice) {
     const int64_t rows = std::min(slice, n - first);
     const int64_t bytes = packedBytes(weight.layout, weight.storage, rows, k);
     require(bytes > 0);
     packed.assign(size_t(bytes), std::byte{0});
-    require(packWeight(weight.layout, weight.storage, rows, k, source.data() + first * rowBytes,
-                       packed.data()));
+    const std::byte *source = values.data() + first * rowBytes;
+    if (tensor) {
+      read.resize(size_t(rows * rowBytes));
+      model.file->read(*tensor, size_t(first * rowBytes), read);
+      source = read.data();
+    }
+    require(packWeight(weight.layout, weight.storage, rows, k, source, packed.data()));
     writer.write({reinterpret_cast<const char *>(packed.data()), packed.size()});
     written += bytes;
-    if (weight.values.empty())
-      model.file->release(*model.file->findTensor(weight.tensor));
   }
   require(written == weight.bytes);
 }
@@ -173,6 +174,7 @@ void writePackage(const CompiledModel &model, const std::string &folder, const P
     files[file.path] = sha256(file.text);
   }
   const WrittenWeights weights = writeWeights(model, folder, progress);
+  model.file->requireUnchanged(); // the lock has the digest of the file that was opened
   const std::string tokenizer = writeTokenizerData(model.tokenizer);
   writeText(folder, kTokenizerFile, tokenizer);
   std::string chatSha256;
