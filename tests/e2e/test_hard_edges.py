@@ -1,6 +1,7 @@
 """Hard edges of the tool: no permission, no space, no compiler, an end by force, two at once, strange paths."""
 import fcntl
 import os
+import pathlib
 import resource
 import shutil
 import signal
@@ -311,6 +312,24 @@ class Force(TestCase):
         other.mkdir()
         self.writ("compile", random_model(), "--bringup", "--no-build", "-o", out)
         self.assertEqual(names(out.parent), ["package", other.name])
+
+    def test_TheBuildFolderOfAKilledCompileIsRemovedByTheNextBuild(self):
+        """And that of a living one is not."""
+        killed, child = self.start(self.folder() / "package", *self.slow_compiler())
+        killed.kill()
+        killed.communicate()
+        os.killpg(os.getpgid(child), signal.SIGKILL)
+        living, _ = self.start(self.folder() / "package", *self.slow_compiler())
+
+        def build_folders(process):
+            return list(pathlib.Path("/tmp").glob(f"writ-build-{process.pid}-*"))
+
+        self.assertEqual([len(build_folders(process)) for process in (killed, living)], [1, 1])
+        self.writ("compile", random_model(), "--bringup", "-o", self.folder() / "package")
+        self.assertEqual([len(build_folders(process)) for process in (killed, living)], [0, 1])
+        living.send_signal(signal.SIGINT)
+        living.communicate(timeout=60)
+        self.assertEqual(build_folders(living), [])
 
     def test_ARunningCompileIsNotRemovedByAnother(self):
         out = self.folder() / "package"

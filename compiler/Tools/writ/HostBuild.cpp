@@ -4,6 +4,7 @@
 #include "compiler/Support/FileIO.h"
 #include "compiler/Tools/writ/Install.h"
 #include "compiler/Tools/writ/Session.h"
+#include "compiler/Tools/writ/Staging.h"
 
 #include <cerrno>
 #include <csignal>
@@ -23,25 +24,43 @@ namespace writ::tool {
 namespace fs = std::filesystem;
 namespace {
 
-/// A folder below /tmp that is removed. Its name is plain, which that of a package need not be: in
-/// a path, `;`, `"` and `$` mean something to CMake and to make.
+constexpr const char *kTemporary = "/tmp";
+constexpr const char *kBuildMark = "writ-build-"; ///< and the process id, and what makes it unique
+
+/// A folder below /tmp that is removed; what a killed process left there is removed by the next
+/// one. Its name is plain, which that of a package need not be: in a path, `;`, `"` and `$` mean
+/// something to CMake and to make.
 class PlainFolder {
 public:
-  PlainFolder() {
-    if (!mkdtemp(name))
-      throw EnvironmentError({"/tmp"}, "E002",
+  PlainFolder() : name(fmt::format("{}/{}{}-XXXXXX", kTemporary, kBuildMark, getpid())) {
+    removeAbandoned();
+    if (!mkdtemp(name.data()))
+      throw EnvironmentError({kTemporary}, "E002",
                              fmt::format("cannot be written: {}", strerror(errno)));
+    lock = lockFolder(name);
   }
   ~PlainFolder() {
     std::error_code error;
     fs::remove_all(name, error);
+    close(lock);
   }
   PlainFolder(const PlainFolder &) = delete;
   PlainFolder &operator=(const PlainFolder &) = delete;
-  std::string path() const { return name; }
+  const std::string &path() const { return name; }
 
 private:
-  char name[sizeof "/tmp/writ-build-XXXXXX"] = "/tmp/writ-build-XXXXXX";
+  /// Those of others cannot be locked or removed, and stay.
+  static void removeAbandoned() {
+    std::error_code error;
+    for (const fs::directory_entry &entry : fs::directory_iterator(kTemporary, error))
+      if (isAbandoned(entry.path(), kBuildMark)) {
+        std::error_code ignored;
+        fs::remove_all(entry.path(), ignored);
+      }
+  }
+
+  std::string name;
+  int lock = -1;
 };
 
 void copy(const std::string &from, const std::string &to, const std::string &shown) {

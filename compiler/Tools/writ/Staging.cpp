@@ -49,6 +49,8 @@ void requireNotCurrent(const fs::path &place, const std::string &given) {
   }
 }
 
+} // namespace
+
 int lockFolder(const fs::path &folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
@@ -58,16 +60,14 @@ int lockFolder(const fs::path &folder) {
   return descriptor;
 }
 
-/// Whether the process that the folder is named after is gone. Elsewhere (another machine, another
-/// container) it may live: the lock says.
-bool isStale(const fs::path &folder, const std::string &prefix) {
+bool isAbandoned(const fs::path &folder, const std::string &prefix) {
   const std::string name = folder.filename().string();
   if (!name.starts_with(prefix))
     return false;
   pid_t process = 0;
   const char *end = name.data() + name.size();
   const auto [next, code] = std::from_chars(name.data() + prefix.size(), end, process);
-  if (code != std::errc() || next != end || process <= 0)
+  if (code != std::errc() || (next != end && *next != '-') || process <= 0)
     return false;
   if (process != getpid() && (kill(process, 0) == 0 || errno != ESRCH))
     return false;
@@ -76,8 +76,6 @@ bool isStale(const fs::path &folder, const std::string &prefix) {
     close(descriptor);
   return descriptor >= 0;
 }
-
-} // namespace
 
 bool isBeingWritten(const fs::path &folder) {
   if (folder.filename().string().find(kMark) == std::string::npos)
@@ -153,7 +151,7 @@ void Staging::removeStale() const {
   std::error_code error;
   for (fs::directory_iterator it(output.parent_path(), error), end; !error && it != end;
        it.increment(error))
-    if (isStale(it->path(), prefix))
+    if (isAbandoned(it->path(), prefix))
       stale.push_back(it->path());
   for (const fs::path &path : stale)
     fs::remove_all(path, error);

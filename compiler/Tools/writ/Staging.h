@@ -43,6 +43,13 @@ private:
   int lock = -1;      ///< an flock on the folder, as long as it is written
 };
 
+/// Locks a folder as one that a process works in. Returns a descriptor that holds the lock, or -1.
+int lockFolder(const std::filesystem::path &folder);
+
+/// Whether the process that a folder is named after (`prefix`, its id, and nothing or "-…") is
+/// gone. Elsewhere (another machine, another container) it may live: the lock says.
+bool isAbandoned(const std::filesystem::path &folder, const std::string &prefix);
+
 /// Whether the folder is one that a Staging of a living process writes into.
 bool isBeingWritten(const std::filesystem::path &folder);
 
