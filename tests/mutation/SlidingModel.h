@@ -12,7 +12,6 @@ public:
   SlidingModel();
 
   std::span<const std::byte> bytes(const TensorInfo &) const override { return {}; }
-  void release(const TensorInfo &) const override {}
   std::string sha256() const override { return std::string(64, '0'); }
 };
 
