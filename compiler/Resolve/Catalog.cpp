@@ -101,6 +101,19 @@ struct CatalogReader {
       });
   }
 
+  /// What the words of the vocabulary let decide; looked at once the contracts use known words.
+  void readInvariance() {
+    const fs::path root = catalog.folders.contracts;
+    read(root / "invariance.json", readJsonFile((root / "schema/invariance.json").string()),
+         [&](const Json &json) {
+           catalog.invarianceRules =
+               readInvarianceRules(json, catalog.vocabularyJson,
+                                   readJsonFile((root / "functions.json").string()), found);
+         });
+    if (found.empty())
+      checkInvariance(catalog, found);
+  }
+
   void readMaps() {
     const fs::path root = catalog.folders.kernelMaps;
     const Json schema = document((root / "schema/kernel_map.json").string(), nullptr);
@@ -156,6 +169,8 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
     checkKernelMaps(catalog, functions, reader.found);
     checkOverlaps(catalog, reader.found);
   }
+  if (reader.found.empty())
+    reader.readInvariance();
   if (!reader.found.empty())
     throw Error(std::move(reader.found));
   return std::move(reader.catalog);

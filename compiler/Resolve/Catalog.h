@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/Resolve/InvarianceRules.h"
 #include "compiler/Support/Json.h"
 
 #include <functional>
@@ -89,7 +90,8 @@ struct KernelMap {
 };
 
 struct CatalogPaths {
-  std::string contracts; ///< folder of vocabulary.json, schema/, profiles/, evidence/
+  std::string
+      contracts; ///< folder of vocabulary.json, invariance.json, schema/, profiles/, evidence/
   std::string kernelMaps;
   std::string circuits;
 
@@ -123,6 +125,7 @@ public:
   const std::map<std::string, Json> &circuits() const { return circuitTable; }
   const CatalogPaths &paths() const { return folders; }
   const Json &vocabulary() const { return vocabularyJson; }
+  const InvarianceRules &invariance() const { return invarianceRules; }
 
 private:
   friend struct CatalogReader;
@@ -133,6 +136,7 @@ private:
   std::map<std::string, KernelMap> mapTable;
   std::map<std::string, Json> circuitTable;
   Json vocabularyJson;
+  InvarianceRules invarianceRules;
 };
 
 } // namespace writ

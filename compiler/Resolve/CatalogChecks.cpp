@@ -186,13 +186,6 @@ void checkMapArguments(const KernelMap &map, std::vector<Diagnostic> &found) {
                      {}});
 }
 
-/// The value of a contract's field, "partition.kind" reaching into objects.
-const Json *findField(const Json &contract, std::string_view path) {
-  const size_t dot = path.find('.');
-  const Json *value = contract.find(path.substr(0, dot));
-  return dot == std::string_view::npos || !value ? value : findField(*value, path.substr(dot + 1));
-}
-
 /// Every word of a contract stands in the vocabulary, a closed list. A reduction id is a complete
 /// semantic profile; a loose name in its place is E302, another unknown word E301.
 void checkWords(const Catalog &catalog, const Contract &contract, std::vector<Diagnostic> &found) {
@@ -226,6 +219,12 @@ void checkWords(const Catalog &catalog, const Contract &contract, std::vector<Di
 }
 
 } // namespace
+
+const Json *findField(const Json &contract, std::string_view path) {
+  const size_t dot = path.find('.');
+  const Json *value = contract.find(path.substr(0, dot));
+  return dot == std::string_view::npos || !value ? value : findField(*value, path.substr(dot + 1));
+}
 
 Diagnostic unknownContract(const Catalog &catalog, const std::string &id,
                            const Location &location) {

@@ -18,6 +18,12 @@ void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkKernelMaps(const Catalog &catalog, const KnownFunctions &functions,
                      std::vector<Diagnostic> &found);
 void checkOverlaps(const Catalog &catalog, std::vector<Diagnostic> &found);
+/// E304: a contract whose invariance cannot be derived. E127: a map that breaks it.
+void checkInvariance(const Catalog &catalog, std::vector<Diagnostic> &found);
+
+/// The value of a contract's field, "partition.kind" reaching into objects; null where it is not
+/// there.
+const Json *findField(const Json &contract, std::string_view path);
 
 /// E302: a contract id that is not one, with the nearest ids.
 Diagnostic unknownContract(const Catalog &catalog, const std::string &id, const Location &location);
