@@ -30,7 +30,8 @@ struct CompileOptions {
   std::string data; ///< root of contracts/, kernel_maps/, circuits/; empty: the installed ones
   std::string cxx;  ///< host compiler; empty: c++
   bool bringup = false;
-  std::vector<std::string> given; ///< names of those that stand on the command line
+  std::vector<std::string> require; ///< dimensions that every contract has to be invariant under
+  std::vector<std::string> given;   ///< names of those that stand on the command line
 };
 
 struct CompileCommand {
@@ -93,6 +94,13 @@ struct ExplainCommand {
   std::string package, op;
 };
 int runExplain(const ExplainCommand &command);
+
+struct ContractsCommand {
+  std::string id; ///< empty: all
+  std::string data;
+  bool json = false;
+};
+int runContracts(const ContractsCommand &command);
 
 struct DigestsCommand {
   std::string model; ///< empty: what the catalog alone needs

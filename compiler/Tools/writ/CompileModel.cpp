@@ -2,6 +2,7 @@
 #include "compiler/Tools/writ/CompileModel.h"
 
 #include "compiler/Import/ReadTokenizer.h"
+#include "compiler/Resolve/Invariance.h"
 #include "compiler/Support/EditDistance.h"
 #include "compiler/Tools/writ/Install.h"
 #include "ir/Reference/SourceDigest.h"
@@ -64,12 +65,16 @@ void readChat(CompiledModel &model) {
 
 } // namespace
 
-std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
+static std::vector<std::pair<Requirement, Resolution>> decisionsOf(const CompiledModel &model) {
   std::vector<std::pair<Requirement, Resolution>> decisions;
   for (const ResolvedRequirement &resolved : model.resolutions)
     decisions.emplace_back(resolved.requirement, resolved.resolution);
+  return decisions;
+}
+
+std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
   return writ::evidenceNeeds(model.catalog, model.instance.circuit, weightStorages(model.instance),
-                             model.catalog.profiles().at(model.profile), decisions);
+                             model.catalog.profiles().at(model.profile), decisionsOf(model));
 }
 
 CurrentDigests currentDigests(const Catalog &catalog) {
@@ -96,6 +101,7 @@ CompiledModel compileModel(const std::string &path, const CompileOptions &option
   const Profile &profile = findProfile(model.catalog, options.profile);
   model.profile = profile.id;
   requireTarget(model.catalog, options.target);
+  checkDimensionNames(model.catalog, options.require);
   model.instance = instantiate(model.catalog, findCircuit(model.catalog, *model.file), *model.file);
   model.tokenizer = readTokenizer(*model.file);
   if (int64_t(model.tokenizer.tokens.size()) != model.instance.vocabulary)
@@ -113,6 +119,7 @@ CompiledModel compileModel(const std::string &path, const CompileOptions &option
   compilation.buildRequirements(model.instance, model.catalog, profile, build);
   compilation.resolve(model.catalog);
   model.resolutions = compilation.resolutions();
+  requireInvariance(model.catalog, decisionsOf(model), options.require);
   if (!options.bringup)
     requireEvidence(model.catalog, evidenceNeeds(model), currentDigests(model.catalog));
   compilation.buildGraph();

@@ -32,7 +32,8 @@ struct CompiledModel {
 /// Refuses a package where a model file is wanted (E020).
 void requireNoPackage(const std::string &path);
 
-/// Reads, instantiates, resolves and lowers. Production demands current evidence (E103).
+/// Reads, instantiates, resolves and lowers. --require demands invariance (E104), production
+/// current evidence (E103).
 CompiledModel compileModel(const std::string &path, const CompileOptions &options);
 
 /// The evidence that production needs for the model.

@@ -21,6 +21,9 @@ using namespace writ::tool;
 
 namespace {
 
+constexpr const char *kDataHelp =
+    "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)";
+
 void addCompile(CLI::App &app, CompileCommand &command) {
   CLI::App *sub = app.add_subcommand("compile", "compile a model under a numerical contract");
   sub->add_option("model", command.model, "GGUF or safetensors file")->required();
@@ -74,13 +77,21 @@ void addDigests(CLI::App &app, DigestsCommand &command) {
                   "model file: show the records that its production needs, and their state");
   sub->add_option("--profile", command.compile.profile, "numerical profile of the model")
       ->capture_default_str();
-  sub->add_option(
-      "--data", command.compile.data,
-      "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)");
+  sub->add_option("--data", command.compile.data, kDataHelp);
   sub->add_flag("--needs", command.needs, "show the records of all contracts and providers");
   sub->add_flag("--json", command.json, "print one JSON object with digests and needs");
   sub->footer(
       "examples:\n  writ digests --needs\n  writ digests model.gguf --profile portable --json");
+}
+
+void addContracts(CLI::App &app, ContractsCommand &command) {
+  CLI::App *sub = app.add_subcommand(
+      "contracts", "show what cannot change the bits of each contract: threads, batch, ...");
+  sub->add_option("id", command.id, "contract to show field by field (default: all, as a table)");
+  sub->add_option("--data", command.data, kDataHelp);
+  sub->add_flag("--json", command.json, "print one JSON object");
+  sub->footer("examples:\n  writ contracts\n  writ compile model.gguf -o build/model --require "
+              "threads,batch,chunking");
 }
 
 void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &inspect,
@@ -136,10 +147,12 @@ int dispatch(int argc, char **argv) {
   InspectCommand inspect;
   ExplainCommand explain;
   DigestsCommand digests;
+  ContractsCommand contracts;
   CacheCommand cache;
   addCompile(app, compile);
   addRun(app, run);
   addScore(app, score);
+  addContracts(app, contracts);
   addDigests(app, digests);
   addSmallCommands(app, tokenize, inspect, explain, cache);
   try {
@@ -166,6 +179,8 @@ int dispatch(int argc, char **argv) {
     return runInspect(inspect);
   if (name == "explain")
     return runExplain(explain);
+  if (name == "contracts")
+    return runContracts(contracts);
   if (name == "digests")
     return runDigests(digests);
   return runCache(cache);

@@ -118,6 +118,13 @@ void addCompileOptions(CLI::App *app, CompileOptions &options) {
       ->group(kCompileGroup);
   app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)")
       ->group(kCompileGroup);
+  app->add_option("--require", options.require,
+                  "refuse a contract that does not derive these invariances: run, threads, batch, "
+                  "chunking, isa, device, compiler; separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES")
+      ->group(kCompileGroup);
   app->add_flag("--bringup", options.bringup,
                 "accept providers without current evidence; the package is marked as not for "
                 "production")

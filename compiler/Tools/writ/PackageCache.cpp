@@ -77,6 +77,9 @@ nlohmann::json keyOf(const std::string &model, const CompileOptions &options) {
           {"host_compiler", hostCompilerVersion(options.cxx)},
           {"profile", options.profile},
           {"target", options.target},
+          // What was refused is not kept, and what is kept was not asked for this.
+          {"require", options.require},
+          {"invariance", catalog.invariance().digest},
           {"bringup", options.bringup}};
 }
 
