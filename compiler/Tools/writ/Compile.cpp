@@ -57,10 +57,6 @@ private:
   std::chrono::steady_clock::time_point start;
 };
 
-std::string megabytes(int64_t bytes) {
-  return fmt::format("{:.1f} MB", double(bytes) / 1e6);
-}
-
 void printPlan(const CompiledModel &model) {
   const CallModel &call = model.call;
   printLine(fmt::format("weights            {:>12} bytes ({})\n"

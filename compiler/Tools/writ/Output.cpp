@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace writ::tool {
@@ -35,6 +36,10 @@ void print(std::string_view text) {
 void printLine(std::string_view text) {
   print(text);
   print("\n");
+}
+
+std::string megabytes(int64_t bytes) {
+  return fmt::format("{:.1f} MB", double(bytes) / 1e6);
 }
 
 void flushOutput() {

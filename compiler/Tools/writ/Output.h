@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace writ::tool {
@@ -18,6 +20,8 @@ void holdStandardStreams();
 void print(std::string_view text);
 /// The same, and a line break.
 void printLine(std::string_view text);
+/// "96.6 MB": a size as people read it.
+std::string megabytes(int64_t bytes);
 /// Brings what is buffered to its place. The same error.
 void flushOutput();
 

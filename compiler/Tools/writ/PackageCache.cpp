@@ -168,10 +168,10 @@ int runCache(const CacheCommand &command) {
   if (command.json)
     printLine(list.dump(2));
   for (const auto &package : command.json ? nlohmann::ordered_json::array() : list)
-    printLine(fmt::format("{}{}  {}  {}  {:.1f} MB", command.prune ? "removed " : "",
+    printLine(fmt::format("{}{}  {}  {}  {}", command.prune ? "removed " : "",
                           package["path"].get<std::string>(), package["model"].get<std::string>(),
                           package["profile"].get<std::string>(),
-                          package["bytes"].get<double>() / 1e6));
+                          megabytes(package["bytes"].get<int64_t>())));
   if (packages.empty() && !command.json)
     printLine(fmt::format("no package is cached in {}", folder));
   if (!failures.empty())

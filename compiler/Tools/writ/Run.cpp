@@ -83,9 +83,7 @@ void noteFullContext(const writ_package_info &info, int64_t given) {
 }
 
 void printStats(const writ_session *session, const writ_generate_result &result) {
-  writ_session_options used{};
-  used.struct_size = sizeof used;
-  writ_session_get_options(session, &used, nullptr);
+  const writ_session_options used = usedOptions(session);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::fputs(
@@ -113,10 +111,7 @@ int runRun(const RunCommand &command) {
         {command.target}, "E051",
         "the prompt is empty, and this model begins with no token of its own; give at least "
         "one token");
-  writ_package_info info{};
-  info.struct_size = sizeof info;
-  writ_error error;
-  check(writ_package_get_info(package.get(), &info, &error), error, command.target);
+  const writ_package_info info = packageInfo(package.get());
   SessionShape shape;
   shape.tokens = int64_t(ids.size());
   const int64_t room = std::max<int64_t>(info.context_length - shape.tokens, 0);
@@ -125,6 +120,7 @@ int runRun(const RunCommand &command) {
   shape.reading = &printer.reading;
   SessionPtr session = openSession(package.get(), command.session, shape);
   writ_sequence sequence;
+  writ_error error;
   check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);
 
   writ_sampling sampling;

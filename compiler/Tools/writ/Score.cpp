@@ -85,9 +85,7 @@ double perplexity(const std::vector<float> &logProbabilities) {
 
 nlohmann::ordered_json report(const Scorer &scorer, const writ_package_info &info,
                               const writ_session *session, std::string digest) {
-  writ_session_options used{};
-  used.struct_size = sizeof used;
-  writ_session_get_options(session, &used, nullptr);
+  const writ_session_options used = usedOptions(session);
   nlohmann::ordered_json json;
   json["model_sha256"] = info.model_sha256;
   json["ids"] = scorer.ids;
@@ -117,14 +115,12 @@ int runScore(const ScoreCommand &command) {
   const std::vector<int32_t> ids = idsToScore(package.get(), command);
   if (ids.empty())
     throw Error({command.target}, "E051", "there is nothing to score; give at least one token");
-  writ_package_info info{};
-  info.struct_size = sizeof info;
-  writ_error error;
-  check(writ_package_get_info(package.get(), &info, &error), error, command.target);
+  const writ_package_info info = packageInfo(package.get());
   const int64_t count = int64_t(ids.size());
   ReadingLine reading("scoring", count);
   SessionPtr session = openSession(package.get(), command.session, {count, count, true, &reading});
   writ_sequence sequence;
+  writ_error error;
   check(writ_sequence_create(session.get(), &sequence, &error), error, command.target);
 
   Scorer scorer{ids, info.vocabulary, {}, {}, {}, std::vector<float>(info.vocabulary), 0, {}};

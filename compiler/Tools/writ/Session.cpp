@@ -42,6 +42,22 @@ void check(writ_status status, const writ_error &error, const std::string &subje
   throw Error(diagnostic);
 }
 
+writ_package_info packageInfo(const writ_package *package) {
+  writ_package_info info{};
+  info.struct_size = sizeof info;
+  writ_error error;
+  check(writ_package_get_info(package, &info, &error), error, "package");
+  return info;
+}
+
+writ_session_options usedOptions(const writ_session *session) {
+  writ_session_options used{};
+  used.struct_size = sizeof used;
+  writ_error error;
+  check(writ_session_get_options(session, &used, &error), error, "session");
+  return used;
+}
+
 bool isPackage(const std::string &path) {
   std::error_code error;
   return fs::is_directory(path, error);
@@ -111,10 +127,7 @@ static void requireContext(const writ_package_info &info, int64_t given, int64_t
 
 SessionPtr openSession(const writ_package *package, const SessionOptions &options,
                        const SessionShape &shape) {
-  writ_package_info info{};
-  info.struct_size = sizeof info;
-  writ_error error;
-  check(writ_package_get_info(package, &info, &error), error, "package");
+  const writ_package_info info = packageInfo(package);
   requireContext(info, options.context, shape.tokens);
   writ_session_options session;
   writ_session_options_init(&session);
@@ -134,6 +147,7 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
     session.trace_user = shape.reading;
   }
   writ_session *created = nullptr;
+  writ_error error;
   const writ_status status = writ_session_create(package, &session, &created, &error);
   if (status == WRIT_UNSUPPORTED) // an instruction set that the machine lacks
     throw EnvironmentError({"--isa"}, "E050", error.text);

@@ -40,6 +40,10 @@ struct SessionDestroyer {
 using PackagePtr = std::unique_ptr<writ_package, PackageCloser>;
 using SessionPtr = std::unique_ptr<writ_session, SessionDestroyer>;
 
+/// What a package and a session say of themselves.
+writ_package_info packageInfo(const writ_package *package);
+writ_session_options usedOptions(const writ_session *session);
+
 /// Whether the path is a package folder (it holds a lock).
 bool isPackage(const std::string &path);
 
