@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import pathlib
+import pty
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,6 +43,24 @@ class TestCase(unittest.TestCase):
         self.assertEqual(result.returncode, code, f"writ {' '.join(map(str, words))}\n{out}\n{err}")
         return out, err
 
+    def on_terminal(self, *words, code=0, interrupt_at=None):
+        """(standard output, what the tool writes to a terminal that is its standard error). Once the terminal shows
+        `interrupt_at`, Ctrl-C comes."""
+        terminal, end = pty.openpty()
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen([str(WRIT), *map(str, words)], stdout=out, stderr=end)
+            os.close(end)
+            said = b""
+            while part := read_terminal(terminal):
+                said += part
+                if interrupt_at and interrupt_at in said.decode("utf-8", "replace"):
+                    process.send_signal(signal.SIGINT)
+                    interrupt_at = None
+            os.close(terminal)
+            self.assertEqual(process.wait(), code, said)
+            out.seek(0)
+            return out.read().decode(), said.decode()
+
     def folder(self):
         temporary = tempfile.TemporaryDirectory(prefix="writ-e2e-")
         self.addCleanup(temporary.cleanup)
@@ -52,6 +72,14 @@ class TestCase(unittest.TestCase):
         for name in ("contracts", "kernel_maps", "circuits"):
             subprocess.run(["cp", "-r", SOURCE / name, folder / name], check=True)
         return folder
+
+
+def read_terminal(terminal):
+    """What comes next; b"" where the last writer has closed it."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
 
 
 def replace(path, old, new):

@@ -104,7 +104,8 @@ class Values(TestCase):
 class Targets(TestCase):
     def test_ACompileOptionBesideAPackageIsRefused(self):
         for option in (("--profile", "f32"), ("--target", "cpu"), ("--data", str(SOURCE)), ("--cxx", "g++"), ("--bringup",)):
-            for command in (("run", tiny_package(), "--prompt", "ab"), ("score", tiny_package(), "--ids", os.devnull)):
+            for command in (("run", tiny_package(), "--prompt", "ab"), ("score", tiny_package(), "--ids", os.devnull),
+                            ("bench", tiny_package())):
                 _, err = self.writ(*command, *option, code=1)
                 self.assertEqual(err, f"{option[0]}: error: '{tiny_package()}' is a package, whose compilation is done "
                                       "[E051]\nnote: leave the option out, or name the model file\n")
@@ -141,26 +142,6 @@ class Targets(TestCase):
 
 
 class Telling(TestCase):
-    def on_terminal(self, *words):
-        """What the tool writes to a terminal that is its standard error."""
-        terminal, end = pty.openpty()
-        process = subprocess.Popen([str(WRIT), *map(str, words)], stdout=subprocess.PIPE, stderr=end)
-        os.close(end)
-        said = b""
-        while True:
-            try:
-                part = os.read(terminal, 65536)
-            except OSError:  # the last writer has closed it
-                break
-            if not part:
-                break
-            said += part
-        out = process.stdout.read()
-        process.stdout.close()
-        os.close(terminal)
-        self.assertEqual(process.wait(), 0, said)
-        return out.decode(), said.decode()
-
     def test_ALongPromptAndAScoreShowHowFarTheyAre(self):
         prompt = self.folder() / "prompt"
         prompt.write_text("The quick brown fox. " * 20)

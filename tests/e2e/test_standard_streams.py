@@ -22,7 +22,8 @@ class StandardOutput(TestCase):
         return [("--version",), ("--help",), ("run", "--help"), ("inspect", model), ("inspect", model, "--json"),
                 ("explain", package), ("explain", package, "blk.0.attn_q"), ("tokenize", model, "--text", "ab"),
                 ("tokenize", model, "--ids", "3 4"), ("tokenize", model, "--text", "ab", "--json"),
-                ("score", package, "--ids", ids), ("score", package, "--ids", ids, "--json"),
+                ("bench", package, "-p", "4", "-n", "0", "-r", "1"),
+                ("bench", package, "-p", "4", "-n", "0", "-r", "1", "--json"), ("score", package, "--ids", ids), ("score", package, "--ids", ids, "--json"),
                 ("run", package, "--prompt", "ab", "--max-tokens", "4", "--ignore-end"),
                 ("compile", model, "--bringup", "--dry-run"), ("cache",), ("cache", "--json"), ("digests",)]
 

@@ -77,6 +77,18 @@ struct ScoreCommand {
 };
 int runScore(const ScoreCommand &command);
 
+struct BenchCommand {
+  std::string target;
+  CompileOptions compile;
+  SessionOptions session; ///< but for threads and context, which the tests decide
+  /// Every number of one list is measured with every one of the others.
+  std::vector<int64_t> prompts{512}, generated{128}, depths{0};
+  std::vector<int> threads{0};
+  int64_t repetitions = 5;
+  bool json = false;
+};
+int runBench(const BenchCommand &command);
+
 struct TokenizeCommand {
   std::string target;
   std::optional<std::string> text, textFile, ids;

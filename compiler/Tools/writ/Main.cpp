@@ -71,6 +71,15 @@ void addScore(CLI::App &app, ScoreCommand &command) {
   sub->footer("example:\n  writ score build/smollm2 --text essay.txt --json");
 }
 
+void addBench(CLI::App &app, BenchCommand &command) {
+  CLI::App *sub = app.add_subcommand("bench", "measure prefill and decode");
+  sub->add_option("target", command.target, "package folder or model file")->required();
+  addBenchOptions(sub, command);
+  sub->add_flag("--json", command.json, "print a list of rows with the keys of llama-bench");
+  addCompileOptions(sub, command.compile);
+  sub->footer("example:\n  writ bench build/smollm2 -p 512 -n 64 -d 0,2048 -t 1,2 -r 5 --json");
+}
+
 void addDigests(CLI::App &app, DigestsCommand &command) {
   CLI::App *sub = app.add_subcommand("digests", "show what evidence records are bound to");
   sub->add_option("model", command.model,
@@ -143,6 +152,7 @@ int dispatch(int argc, char **argv) {
   CompileCommand compile;
   RunCommand run;
   ScoreCommand score;
+  BenchCommand bench;
   TokenizeCommand tokenize;
   InspectCommand inspect;
   ExplainCommand explain;
@@ -153,6 +163,7 @@ int dispatch(int argc, char **argv) {
   addRun(app, run);
   addScore(app, score);
   addContracts(app, contracts);
+  addBench(app, bench);
   addDigests(app, digests);
   addSmallCommands(app, tokenize, inspect, explain, cache);
   try {
@@ -166,13 +177,15 @@ int dispatch(int argc, char **argv) {
   }
   const CLI::App &chosen = *app.get_subcommands().front();
   const std::string name = chosen.get_name();
-  run.compile.given = score.compile.given = givenCompileOptions(chosen);
+  run.compile.given = score.compile.given = bench.compile.given = givenCompileOptions(chosen);
   if (name == "compile")
     return runCompile(compile);
   if (name == "run")
     return runRun(run);
   if (name == "score")
     return runScore(score);
+  if (name == "bench")
+    return runBench(bench);
   if (name == "tokenize")
     return runTokenize(tokenize);
   if (name == "inspect")

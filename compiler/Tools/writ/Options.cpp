@@ -9,6 +9,7 @@
 #include "compiler/Tools/writ/Session.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <limits>
@@ -47,16 +48,44 @@ Number parseNumber(const std::string &option, const std::string &text, const Ran
   return value;
 }
 
+/// Of an option's names, the one that a refusal shows: "-p,--n-prompt" is "--n-prompt".
+std::string shownName(const std::string &names) {
+  return names.substr(names.rfind(',') + 1);
+}
+
 /// An option whose text is read as a number of the range.
 template <typename Number>
-CLI::Option *addNumber(CLI::App *app, const std::string &name, Number &target, Range<Number> range,
+CLI::Option *addNumber(CLI::App *app, const std::string &names, Number &target, Range<Number> range,
                        const std::string &description) {
+  const std::string name = shownName(names);
   return app
       ->add_option_function<std::string>(
-          name, [=, &target](const std::string &text) { target = parseNumber(name, text, range); },
+          names, [=, &target](const std::string &text) { target = parseNumber(name, text, range); },
           description)
       ->type_name("N");
 }
+
+/// An option that takes numbers of the range with commas between them, and may be repeated.
+template <typename Number>
+void addNumbers(CLI::App *app, const std::string &names, std::vector<Number> &target,
+                Range<Number> range, const std::string &description) {
+  const std::string name = shownName(names);
+  app->add_option_function<std::vector<std::string>>(
+         names,
+         [=, &target](const std::vector<std::string> &texts) {
+           target.clear();
+           const std::string all = fmt::format("{}", fmt::join(texts, ","));
+           for (size_t begin = 0, end; begin <= all.size(); begin = end + 1) {
+             end = std::min(all.find(',', begin), all.size());
+             target.push_back(parseNumber(name, all.substr(begin, end - begin), range));
+           }
+         },
+         description)
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+}
+
+constexpr Range<int> kThreads{1, 1024, "a whole number from 1 to 1024"};
 
 int64_t parseChunk(const std::string &text) {
   if (text == "whole")
@@ -80,6 +109,19 @@ std::string parseStop(const std::string &text) {
   if (text.empty())
     throw UsageError({"--stop"}, "E051", "the text is empty; a generation ends at some text");
   return text;
+}
+
+/// How the steps of a session run.
+void addStepOptions(CLI::App *app, SessionOptions &options) {
+  app->add_option_function<std::string>(
+         "--chunk", [&](const std::string &text) { options.chunk = parseChunk(text); },
+         "prompt tokens of one step, or 'whole' (default: 512)")
+      ->type_name("N");
+  app->add_option_function<std::string>(
+         "--isa", [&](const std::string &text) { options.isa = parseIsa(text); },
+         "scalar, avx2 or avx512 (default: the machine's best)")
+      ->type_name("NAME");
+  app->add_flag("--verify", options.verify, "hash the weights again");
 }
 
 /// The ranges are those of writ_sampling.
@@ -140,20 +182,29 @@ std::vector<std::string> givenCompileOptions(const CLI::App &app) {
 }
 
 void addSessionOptions(CLI::App *app, SessionOptions &options) {
-  addNumber<int>(app, "--threads", options.threads, {1, 1024, "a whole number from 1 to 1024"},
+  addNumber<int>(app, "--threads", options.threads, kThreads,
                  "threads (default: one for each processor)");
-  app->add_option_function<std::string>(
-         "--chunk", [&](const std::string &text) { options.chunk = parseChunk(text); },
-         "prompt tokens of one step, or 'whole' (default: 512)")
-      ->type_name("N");
   addNumber<int64_t>(app, "--ctx", options.context,
                      {1, kMostInteger, "a whole number of tokens, 1 or more"},
                      "longest sequence in tokens");
-  app->add_option_function<std::string>(
-         "--isa", [&](const std::string &text) { options.isa = parseIsa(text); },
-         "scalar, avx2 or avx512 (default: the machine's best)")
-      ->type_name("NAME");
-  app->add_flag("--verify", options.verify, "hash the weights again");
+  addStepOptions(app, options);
+}
+
+void addBenchOptions(CLI::App *sub, BenchCommand &command) {
+  const Range<int64_t> tokens{0, kMostInteger, "a whole number of tokens, 0 or more"};
+  addNumbers(sub, "-p,--n-prompt", command.prompts, tokens,
+             "tokens of a prefill; 0: none (default: 512)");
+  addNumbers(sub, "-n,--n-gen", command.generated, tokens,
+             "tokens of a decode; 0: none (default: 128)");
+  addNumbers(sub, "-d,--n-depth", command.depths, tokens,
+             "tokens that the sequence holds before (default: 0)");
+  addNumbers(sub, "-t,--threads", command.threads, kThreads,
+             "threads (default: one for each processor)");
+  addNumber<int64_t>(sub, "-r,--repetitions", command.repetitions,
+                     {1, kMostInteger, "a whole number, 1 or more"},
+                     "runs of each test that count; one more before them does not")
+      ->default_str(std::to_string(command.repetitions));
+  addStepOptions(sub, command.session);
 }
 
 void addGenerationOptions(CLI::App *sub, RunCommand &command) {

@@ -24,6 +24,9 @@ std::vector<std::string> givenCompileOptions(const CLI::App &app);
 /// How a session is opened.
 void addSessionOptions(CLI::App *app, SessionOptions &options);
 
+/// What is measured, and how a session is opened for it.
+void addBenchOptions(CLI::App *sub, BenchCommand &command);
+
 /// How long a text is generated, and how its tokens are drawn.
 void addGenerationOptions(CLI::App *sub, RunCommand &command);
 
