@@ -1,5 +1,7 @@
-"""`writ bench`: the tests of llama-bench, and its keys."""
+"""`writ bench`: the tests of llama-bench and its keys, and what `make bench` does with them."""
 import hashlib
+import importlib.machinery
+import importlib.util
 import json
 import os
 import signal
@@ -7,7 +9,7 @@ import statistics
 import subprocess
 
 import harness
-from harness import WRIT, TestCase, random_model, tiny_package
+from harness import SOURCE, WRIT, TestCase, random_model, tiny_package
 
 KEYS = {"writ_version", "cpu_info", "isa", "model_filename", "model_name", "model_sha256", "model_size", "circuit",
         "profile", "resolution_sha256", "production", "n_ubatch", "n_threads", "n_prompt", "n_gen", "n_depth",
@@ -151,6 +153,43 @@ class Interrupts(TestCase):
             self.assertEqual((process.returncode, err), (130, "\nwrit: interrupted\n"))
             self.assertIn("| ", first[2])
             self.assertTrue(all(line.endswith(" |") for line in rest.splitlines()))
+
+
+class Script(TestCase):
+    """scripts/bench measures beside llama-bench."""
+
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader("bench", str(SOURCE / "scripts" / "bench"))
+        self.script = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
+        loader.exec_module(self.script)
+
+    def measured(self, order, name, speeds):
+        """One run after the other, each with a speed of prefill and of decode."""
+        speeds = iter(speeds)
+
+        def one():
+            order.append(name)
+            speed = next(speeds)
+            return self.script.rates(json.dumps([{"n_prompt": 512, "n_gen": 0, "avg_ts": 10 * speed},
+                                                 {"n_prompt": 0, "n_gen": 128, "avg_ts": speed}]))
+        return one
+
+    def test_ItTakesTurnsAndGivesTheMedianOfTheRatios(self):
+        order = []
+        found = self.script.in_turns(self.measured(order, "ours", (4, 8, 60, 6, 2)),
+                                     self.measured(order, "theirs", (1, 2, 20, 3, 1)))
+        self.assertEqual(order, ["ours", "theirs"] * self.script.TURNS)
+        self.assertEqual(found, {"writ": {"prefill": 60, "decode": 6}, "llama.cpp": {"prefill": 20, "decode": 2},
+                                 "ratio": {"prefill": 3, "decode": 3}})
+
+    def test_WithoutTheOracleItsFiguresAreUnresolved(self):
+        found = self.script.in_turns(self.measured([], "ours", (1, 2, 3, 4, 5)), None)
+        self.assertEqual(found, {"writ": {"prefill": 30, "decode": 3}, "llama.cpp": None, "ratio": None})
+
+    def test_ItReadsWhatWritBenchPrints(self):
+        out, _ = self.writ("bench", tiny_package(), "-p", "8", "-n", "4", "-t", "1", "-r", "1", "--json")
+        self.assertEqual(self.script.rates(out), {"prefill": json.loads(out)[0]["avg_ts"],
+                                                  "decode": json.loads(out)[1]["avg_ts"]})
 
 
 if __name__ == "__main__":
