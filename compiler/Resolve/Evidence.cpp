@@ -27,10 +27,6 @@ EvidenceNeed providerNeed(const KernelMap &map, const Location &location) {
   return need;
 }
 
-std::string shortened(const std::string &digest) {
-  return digest.substr(0, 12);
-}
-
 } // namespace
 
 std::string evidencePath(const Catalog &catalog, const EvidenceNeed &need) {
@@ -117,7 +113,7 @@ std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
       return fmt::format("it is stale: there is no '{}' any more", key);
     if (now->second != digest->asString())
       return fmt::format("it is stale: it binds '{}' at {}, which is {} now", key,
-                         shortened(digest->asString()), shortened(now->second));
+                         shortSha256(digest->asString()), shortSha256(now->second));
   }
   return "";
 }

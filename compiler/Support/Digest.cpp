@@ -67,6 +67,14 @@ std::string sha256File(const std::string &path) {
   return stream.finish();
 }
 
+bool isSha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string shortSha256(std::string_view digest) {
+  return std::string(digest.substr(0, 12));
+}
+
 std::string sha256Json(const nlohmann::json &value) {
   return sha256(canonicalJson(value));
 }

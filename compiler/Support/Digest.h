@@ -21,6 +21,10 @@ std::string sha256Json(const nlohmann::json &value);
 /// Of canonicalDocument(document); E017 stands at the value.
 std::string sha256Document(const Json &document);
 
+bool isSha256(std::string_view text);
+/// A digest for people: its first 12 digits.
+std::string shortSha256(std::string_view digest);
+
 /// SHA-256 of bytes that come in pieces.
 class Sha256Stream {
 public:

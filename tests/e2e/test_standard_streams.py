@@ -22,10 +22,11 @@ class StandardOutput(TestCase):
         return [("--version",), ("--help",), ("run", "--help"), ("inspect", model), ("inspect", model, "--json"),
                 ("explain", package), ("explain", package, "blk.0.attn_q"), ("tokenize", model, "--text", "ab"),
                 ("tokenize", model, "--ids", "3 4"), ("tokenize", model, "--text", "ab", "--json"),
-                ("bench", package, "-p", "4", "-n", "0", "-r", "1"),
-                ("bench", package, "-p", "4", "-n", "0", "-r", "1", "--json"), ("score", package, "--ids", ids), ("score", package, "--ids", ids, "--json"),
+                ("score", package, "--ids", ids), ("score", package, "--ids", ids, "--json"),
+                ("bench", package, "-p", "4", "-n", "0"), ("bench", package, "-p", "4", "-n", "0", "--json"),
                 ("run", package, "--prompt", "ab", "--max-tokens", "4", "--ignore-end"),
-                ("compile", model, "--bringup", "--dry-run"), ("cache",), ("cache", "--json"), ("digests",)]
+                ("compile", model, "--bringup", "--dry-run"), ("cache",), ("cache", "--json"), ("digests",),
+                ("diff", package, package), ("diff", package, package, "--json")]
 
     def start(self, words, stdout, **options):
         return subprocess.run([WRIT, *map(str, words)], stdout=stdout, stderr=subprocess.PIPE, **options)

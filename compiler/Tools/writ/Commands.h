@@ -18,6 +18,7 @@ namespace writ::tool {
 enum ExitCode : int {
   exitOk = 0,
   exitRefused = 1,     ///< a diagnostic was printed
+  exitDiffers = 1,     ///< of `diff` alone, which printed what differs
   exitUsage = 2,       ///< the command line alone is wrong
   exitEnvironment = 3, ///< the machine lacks something: a host compiler, disk space, permission
   exitInterrupted = 130
@@ -113,6 +114,12 @@ struct ContractsCommand {
   bool json = false;
 };
 int runContracts(const ContractsCommand &command);
+
+struct DiffCommand {
+  std::string a, b; ///< packages
+  bool json = false;
+};
+int runDiff(const DiffCommand &command);
 
 struct DigestsCommand {
   std::string model; ///< empty: what the catalog alone needs

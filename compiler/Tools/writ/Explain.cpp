@@ -46,7 +46,7 @@ void printWhole(const Json &op, const Json &decision, const std::string &circuit
 
 /// Where the circuit of a package lies in the data folder. Its id is its file's stem.
 std::string circuitOf(const std::string &package) {
-  const Json lock = readJsonFile(package + "/" + kLockFile);
+  const Json lock = readLock(package);
   return "circuits/" + lock.at("circuit").at("id").asString() + ".json";
 }
 

@@ -2,36 +2,48 @@
 
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/FileIO.h"
-#include "compiler/Support/Json.h"
 #include "writ/package_format.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace writ::tool {
-namespace {
 
-/// Where the lock names the digest of a file.
-const Json &digestOf(const Json &lock, const std::string &file) {
-  for (const char *part : {"tokenizer", "chat"})
-    if (const Json *named = lock.find(part); named && named->at("file").asString() == file)
-      return named->at("sha256");
-  return lock.at("files").at(file);
-}
-
-} // namespace
-
-std::string readLockedFile(const std::string &package, const std::string &file) {
-  const std::string lockPath = package + "/" + kLockFile, path = package + "/" + file;
-  const Json lock = parseJson(readFile(lockPath), lockPath);
+Json readLock(const std::string &package) {
+  const std::string path = package + "/" + kLockFile;
+  Json lock = parseJson(readFile(path), path);
   if (const Json &version = lock.at("package_version"); version.asInteger() != kPackageVersion)
     throw Error(version.location(), "E050",
                 fmt::format("package_version is {}, this tool reads {}; compile the model again",
                             version.asInteger(), kPackageVersion));
-  const Json &named = digestOf(lock, file);
-  std::string text = readFile(path);
-  if (const std::string digest = sha256(text); digest != named.asString())
+  return lock;
+}
+
+std::vector<LockedFile> lockedFiles(const Json &lock) {
+  std::vector<LockedFile> files;
+  for (const char *part : {"weights", "tokenizer", "chat"})
+    if (const Json *named = lock.find(part))
+      files.push_back({named->at("file").asString(), &named->at("sha256")});
+  for (const Json::Member &member : lock.at("files").members())
+    files.push_back({member.key, &member.value});
+  return files;
+}
+
+void requireDigest(const std::string &path, const std::string &digest, const Json &named) {
+  if (digest != named.asString())
     throw Error({path}, "E050", fmt::format("it has SHA-256 {}; compile the model again", digest),
                 {{named.location(), fmt::format("the lock names {}", named.asString())}});
+}
+
+std::string readLockedFile(const std::string &package, const std::string &file) {
+  const Json lock = readLock(package);
+  const std::vector<LockedFile> files = lockedFiles(lock);
+  const auto locked = std::find_if(files.begin(), files.end(),
+                                   [&](const LockedFile &entry) { return entry.file == file; });
+  const std::string path = package + "/" + file;
+  std::string text = readFile(path);
+  requireDigest(path, sha256(text),
+                locked == files.end() ? lock.at("files").at(file) : *locked->sha256);
   return text;
 }
 

@@ -104,7 +104,7 @@ void addContracts(CLI::App &app, ContractsCommand &command) {
 }
 
 void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &inspect,
-                      ExplainCommand &explain, CacheCommand &cache) {
+                      ExplainCommand &explain, DiffCommand &diff, CacheCommand &cache) {
   CLI::App *sub = app.add_subcommand("tokenize", "text to token ids and back");
   sub->add_option("target", tokenize.target, "package folder or model file")->required();
   auto *source = sub->add_option_group("input", "what is tokenized");
@@ -125,6 +125,13 @@ void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &
   sub->add_option("package", explain.package, "package folder")->required();
   sub->add_option("op", explain.op, "name of an op, \"blk.0.attn_q\" (default: all, in short)");
   sub->footer("example:\n  writ explain build/smollm2 blk.0.attn_q");
+
+  sub = app.add_subcommand("diff", "show what changed between two packages");
+  sub->add_option("a", diff.a, "package folder")->required();
+  sub->add_option("b", diff.b, "package folder")->required();
+  sub->add_flag("--json", diff.json, "print one JSON object");
+  sub->footer("example:\n  writ diff build/smollm2 build/smollm2-f32\n\n"
+              "exit codes: 0 the locks are the same, 1 they differ, or a package was refused");
 
   sub = app.add_subcommand("cache", "show the packages that `writ run MODEL` keeps, or prune them");
   sub->add_flag("--prune", cache.prune, "remove all cached packages");
@@ -156,6 +163,7 @@ int dispatch(int argc, char **argv) {
   TokenizeCommand tokenize;
   InspectCommand inspect;
   ExplainCommand explain;
+  DiffCommand diff;
   DigestsCommand digests;
   ContractsCommand contracts;
   CacheCommand cache;
@@ -165,7 +173,7 @@ int dispatch(int argc, char **argv) {
   addContracts(app, contracts);
   addBench(app, bench);
   addDigests(app, digests);
-  addSmallCommands(app, tokenize, inspect, explain, cache);
+  addSmallCommands(app, tokenize, inspect, explain, diff, cache);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -194,6 +202,8 @@ int dispatch(int argc, char **argv) {
     return runExplain(explain);
   if (name == "contracts")
     return runContracts(contracts);
+  if (name == "diff")
+    return runDiff(diff);
   if (name == "digests")
     return runDigests(digests);
   return runCache(cache);
