@@ -21,6 +21,9 @@ mlir::OwningOpRef<mlir::ModuleOp> buildRequirements(mlir::MLIRContext *context,
 std::vector<ResolvedRequirement> resolvedRequirements(mlir::ModuleOp module,
                                                       const Catalog &catalog);
 
+/// The resolution table of a module of any stage; empty where it has none.
+std::vector<ResolvedOp> resolvedOps(mlir::ModuleOp module);
+
 /// The name of a circuit file in the IR: relative to the folder that holds the circuits' folder, so
 /// that the IR does not depend on where that lies; and back.
 std::string portableFile(const CatalogPaths &paths, const std::string &file);

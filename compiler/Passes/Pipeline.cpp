@@ -77,6 +77,7 @@ struct Compilation::State {
     context.printOpOnDiagnostic(false); // positions are the user's, not the IR's
   }
 
+  /// Null: the check alone.
   void run(std::unique_ptr<Pass> pass);
 
   MLIRContext context;
@@ -88,12 +89,13 @@ struct Compilation::State {
 void Compilation::State::run(std::unique_ptr<Pass> pass) {
   if (!module)
     throw Error({}, "E203", "no module: build or parse one first");
-  std::string name = pass->getArgument().str();
+  const std::string name = pass ? pass->getArgument().str() : "";
   Collector collector(&context);
   PassManager passes(&context);
-  passes.addPass(std::move(pass));
+  if (pass)
+    passes.addPass(std::move(pass));
   passes.addPass(createCheckResolution(name, record));
-  collector.finish(failed(passes.run(*module)), name.c_str());
+  collector.finish(failed(passes.run(*module)), name.empty() ? "check-resolution" : name.c_str());
 }
 
 Compilation::Compilation() : state(std::make_unique<State>()) {}
@@ -152,6 +154,14 @@ void Compilation::parse(std::string_view text, const std::string &fileName) {
   state->module = std::move(module);
   *state->record = {};
   state->resolutions.clear();
+}
+
+void Compilation::checkResolution() {
+  state->run(nullptr);
+}
+
+std::vector<ResolvedOp> Compilation::resolvedOps() const {
+  return state->module ? writ::resolvedOps(*state->module) : std::vector<ResolvedOp>();
 }
 
 const std::vector<ResolvedRequirement> &Compilation::resolutions() const {

@@ -41,6 +41,13 @@ struct ResolvedRequirement {
   Resolution resolution;
 };
 
+/// An entry of a module's resolution table: what was decided for an op in a phase.
+struct ResolvedOp {
+  std::string name, phase;
+  Location location; ///< in the circuit, as the IR names it: "circuits/NAME.json"
+  Resolution resolution;
+};
+
 class Compilation {
 public:
   Compilation();
@@ -70,9 +77,15 @@ public:
   /// Replaces the module. E203 where the text does not hold a valid module.
   void parse(std::string_view text, const std::string &fileName);
 
+  /// check-resolution alone: the table has the digest that it was sealed with, and every op keeps
+  /// its entry (E201).
+  void checkResolution();
+
   /// What resolve() decided, in the order of the requirements; kept by later stages. parse() of a
   /// module without requirements forgets it.
   const std::vector<ResolvedRequirement> &resolutions() const;
+  /// The resolution table of any stage; empty before resolve().
+  std::vector<ResolvedOp> resolvedOps() const;
   /// Of the resolution table; empty before resolve().
   std::string resolutionDigest() const;
   /// The CallIR as plain data, with the digest of text(). E204 where the module is of another

@@ -172,6 +172,15 @@ std::vector<ResolvedRequirement> resolvedRequirements(ModuleOp module, const Cat
   return all;
 }
 
+std::vector<ResolvedOp> resolvedOps(ModuleOp module) {
+  std::vector<ResolvedOp> all;
+  if (auto table = graph::findOne<graph::ResolutionsOp>(module))
+    for (auto entry : table.getBody().getOps<graph::ResolutionOp>())
+      all.push_back({entry.getOpName().str(), entry.getPhase().str(), fromMlir(entry.getLoc()),
+                     resolutionOf(entry.getExecution())});
+  return all;
+}
+
 std::unique_ptr<Pass> createResolveProviders(const Catalog *catalog) {
   return std::make_unique<ResolveProviders>(catalog);
 }

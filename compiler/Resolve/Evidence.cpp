@@ -58,29 +58,26 @@ std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog) {
   return needs;
 }
 
-std::vector<EvidenceNeed>
-evidenceNeeds(const Catalog &catalog, const std::string &circuit,
-              const std::set<std::string> &storages, const Profile &profile,
-              const std::vector<std::pair<Requirement, Resolution>> &decisions) {
+std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSubject &subject) {
   std::map<std::string, EvidenceNeed> byPath; // one need for each record, at its first use
   auto add = [&](EvidenceNeed need) { byPath.emplace(need.kind + "/" + need.subject, need); };
-  const Location circuitAt = catalog.circuits().at(circuit).at("id").location();
-  const std::string circuitKey = "circuit:" + circuit, profileKey = "profile:" + profile.id;
-  add({"circuit", circuit, {circuitKey}, circuitAt});
+  const Location circuitAt = catalog.circuits().at(subject.circuit).at("id").location();
+  const std::string circuit = "circuit:" + subject.circuit, profile = "profile:" + subject.profile;
+  add({"circuit", subject.circuit, {circuit}, circuitAt});
   std::set<std::string> contracts, sources;
-  for (const auto &[requirement, resolution] : decisions) {
-    contracts.insert("contract:" + resolution.contract);
-    sources.insert("source:" + resolution.provider);
-    add(contractNeed(resolution.contract, requirement.location));
-    add(providerNeed(catalog.kernelMaps().at(resolution.provider), requirement.location));
+  for (const EvidenceSubject::Decision &decision : subject.decisions) {
+    contracts.insert("contract:" + decision.contract);
+    sources.insert("source:" + decision.provider);
+    add(contractNeed(decision.contract, decision.location));
+    add(providerNeed(catalog.kernelMaps().at(decision.provider), decision.location));
   }
   EvidenceNeed stitched{
-      "stitched", circuit + "." + profile.id, {circuitKey, profileKey}, circuitAt};
+      "stitched", subject.circuit + "." + subject.profile, {circuit, profile}, circuitAt};
   stitched.bound.insert(stitched.bound.end(), contracts.begin(), contracts.end());
   EvidenceNeed endToEnd = stitched;
   stitched.bound.insert(stitched.bound.end(), sources.begin(), sources.end());
   endToEnd.kind = "end_to_end";
-  endToEnd.subject += fmt::format(".{}", fmt::join(storages, "+"));
+  endToEnd.subject += fmt::format(".{}", fmt::join(subject.storages, "+"));
   add(stitched);
   add(endToEnd);
   std::vector<EvidenceNeed> needs;

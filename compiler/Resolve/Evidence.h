@@ -36,12 +36,20 @@ struct EvidenceNeed {
 /// What no model is needed for: a record of each contract and of each provider.
 std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog);
 
-/// The needs of one model: its circuit (an id), each contract and provider in use, the stitched and
-/// the end-to-end record of (circuit, profile[, storage types of its weights]).
-std::vector<EvidenceNeed>
-evidenceNeeds(const Catalog &catalog, const std::string &circuit,
-              const std::set<std::string> &storages, const Profile &profile,
-              const std::vector<std::pair<Requirement, Resolution>> &decisions);
+/// What the evidence of one model speaks of.
+struct EvidenceSubject {
+  struct Decision {
+    std::string contract, provider;
+    Location location; ///< of the op, in the circuit
+  };
+  std::string circuit, profile;
+  std::set<std::string> storages; ///< storage types of the weights that are tensors of its file
+  std::vector<Decision> decisions;
+};
+
+/// The needs of one model: its circuit, each contract and provider in use, the stitched and the
+/// end-to-end record of (circuit, profile[, storage types]). All of them are in the catalog.
+std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSubject &subject);
 
 /// Where the record of a need lies.
 std::string evidencePath(const Catalog &catalog, const EvidenceNeed &need);

@@ -101,7 +101,8 @@ class Refusals(TestCase):
     def test_WhatIsNoNumberOfItsOptionIsUsage(self):
         tokens, beyond = "a whole number of tokens, 0 or more", "beyond what can be represented, expected "
         for option, shown, text, part, said in (
-                ("-p", "--n-prompt", "half", "half", f"not {tokens}"), ("-p", "--n-prompt", "8,,9", "", f"not {tokens}"),
+                ("-p", "--n-prompt", "half", "half", f"not {tokens}"),
+                ("-p", "--n-prompt", "8,,9", "", f"not {tokens}"),
                 ("-p", "--n-prompt", "8,", "", f"not {tokens}"), ("-n", "--n-gen", "-1", "-1", f"not {tokens}"),
                 ("-n", "--n-gen", "4,1.5", "1.5", f"not {tokens}"),
                 ("-d", "--n-depth", str(2**63), str(2**63), beyond + tokens),

@@ -101,7 +101,7 @@ class Parts(TestCase):
         ids.write_text("1 2 3")
         for words in (("run", copy, *RUN), ("score", copy, "--ids", ids),
                       ("tokenize", copy, "--text", "ab"), ("explain", copy),
-                      ("diff", tiny_package(), copy)):
+                      ("diff", tiny_package(), copy), ("verify", copy)):
             _, err = self.writ(*words, code=1)
             self.assertRegex(err, r"package_version is 2, this (library|tool) reads 3; compile the "
                                   r"model again \[E050\]")

@@ -26,7 +26,7 @@ class StandardOutput(TestCase):
                 ("bench", package, "-p", "4", "-n", "0"), ("bench", package, "-p", "4", "-n", "0", "--json"),
                 ("run", package, "--prompt", "ab", "--max-tokens", "4", "--ignore-end"),
                 ("compile", model, "--bringup", "--dry-run"), ("cache",), ("cache", "--json"), ("digests",),
-                ("diff", package, package), ("diff", package, package, "--json")]
+                ("diff", package, package), ("diff", package, package, "--json"), ("verify", package)]
 
     def start(self, words, stdout, **options):
         return subprocess.run([WRIT, *map(str, words)], stdout=stdout, stderr=subprocess.PIPE, **options)

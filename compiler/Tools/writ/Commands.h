@@ -121,6 +121,14 @@ struct DiffCommand {
 };
 int runDiff(const DiffCommand &command);
 
+struct VerifyCommand {
+  std::string package;
+  std::string
+      data; ///< root of the contracts and records that `evidence` asks; empty: the installed
+  bool evidence = false;
+};
+int runVerify(const VerifyCommand &command);
+
 struct DigestsCommand {
   std::string model; ///< empty: what the catalog alone needs
   CompileOptions compile;

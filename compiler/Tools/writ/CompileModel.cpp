@@ -73,8 +73,11 @@ static std::vector<std::pair<Requirement, Resolution>> decisionsOf(const Compile
 }
 
 std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
-  return writ::evidenceNeeds(model.catalog, model.instance.circuit, weightStorages(model.instance),
-                             model.catalog.profiles().at(model.profile), decisionsOf(model));
+  EvidenceSubject subject{
+      model.instance.circuit, model.profile, weightStorages(model.instance), {}};
+  for (const auto &[requirement, resolution] : decisionsOf(model))
+    subject.decisions.push_back({resolution.contract, resolution.provider, requirement.location});
+  return writ::evidenceNeeds(model.catalog, subject);
 }
 
 CurrentDigests currentDigests(const Catalog &catalog) {

@@ -86,7 +86,7 @@ void addDigests(CLI::App &app, DigestsCommand &command) {
                   "model file: show the records that its production needs, and their state");
   sub->add_option("--profile", command.compile.profile, "numerical profile of the model")
       ->capture_default_str();
-  sub->add_option("--data", command.compile.data, kDataHelp);
+  addDataOption(sub, command.compile.data);
   sub->add_flag("--needs", command.needs, "show the records of all contracts and providers");
   sub->add_flag("--json", command.json, "print one JSON object with digests and needs");
   sub->footer(
@@ -97,14 +97,15 @@ void addContracts(CLI::App &app, ContractsCommand &command) {
   CLI::App *sub = app.add_subcommand(
       "contracts", "show what cannot change the bits of each contract: threads, batch, ...");
   sub->add_option("id", command.id, "contract to show field by field (default: all, as a table)");
-  sub->add_option("--data", command.data, kDataHelp);
+  addDataOption(sub, command.data);
   sub->add_flag("--json", command.json, "print one JSON object");
   sub->footer("examples:\n  writ contracts\n  writ compile model.gguf -o build/model --require "
               "threads,batch,chunking");
 }
 
 void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &inspect,
-                      ExplainCommand &explain, DiffCommand &diff, CacheCommand &cache) {
+                      ExplainCommand &explain, DiffCommand &diff, VerifyCommand &verify,
+                      CacheCommand &cache) {
   CLI::App *sub = app.add_subcommand("tokenize", "text to token ids and back");
   sub->add_option("target", tokenize.target, "package folder or model file")->required();
   auto *source = sub->add_option_group("input", "what is tokenized");
@@ -132,6 +133,13 @@ void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &
   sub->add_flag("--json", diff.json, "print one JSON object");
   sub->footer("example:\n  writ diff build/smollm2 build/smollm2-f32\n\n"
               "exit codes: 0 the locks are the same, 1 they differ, or a package was refused");
+
+  sub = app.add_subcommand("verify", "look whether a package is what its lock says");
+  sub->add_option("package", verify.package, "package folder")->required();
+  sub->add_flag("--evidence", verify.evidence,
+                "look also whether the records that its production rests on are current");
+  addDataOption(sub, verify.data);
+  sub->footer("example:\n  writ verify build/smollm2 --evidence");
 
   sub = app.add_subcommand("cache", "show the packages that `writ run MODEL` keeps, or prune them");
   sub->add_flag("--prune", cache.prune, "remove all cached packages");
@@ -164,6 +172,7 @@ int dispatch(int argc, char **argv) {
   InspectCommand inspect;
   ExplainCommand explain;
   DiffCommand diff;
+  VerifyCommand verify;
   DigestsCommand digests;
   ContractsCommand contracts;
   CacheCommand cache;
@@ -173,7 +182,7 @@ int dispatch(int argc, char **argv) {
   addContracts(app, contracts);
   addBench(app, bench);
   addDigests(app, digests);
-  addSmallCommands(app, tokenize, inspect, explain, diff, cache);
+  addSmallCommands(app, tokenize, inspect, explain, diff, verify, cache);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -204,6 +213,8 @@ int dispatch(int argc, char **argv) {
     return runContracts(contracts);
   if (name == "diff")
     return runDiff(diff);
+  if (name == "verify")
+    return runVerify(verify);
   if (name == "digests")
     return runDigests(digests);
   return runCache(cache);

@@ -147,6 +147,12 @@ void addSamplingOptions(CLI::App *sub, RunCommand &command) {
 
 } // namespace
 
+CLI::Option *addDataOption(CLI::App *app, std::string &data) {
+  return app->add_option(
+      "--data", data,
+      "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)");
+}
+
 void addCompileOptions(CLI::App *app, CompileOptions &options) {
   app->add_option("--profile", options.profile, "numerical profile: the contract of every op")
       ->capture_default_str()
@@ -154,10 +160,7 @@ void addCompileOptions(CLI::App *app, CompileOptions &options) {
   app->add_option("--target", options.target, "what the package runs on")
       ->capture_default_str()
       ->group(kCompileGroup);
-  app->add_option(
-         "--data", options.data,
-         "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)")
-      ->group(kCompileGroup);
+  addDataOption(app, options.data)->group(kCompileGroup);
   app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)")
       ->group(kCompileGroup);
   app->add_option("--require", options.require,

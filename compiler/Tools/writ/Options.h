@@ -12,9 +12,13 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace writ::tool {
+
+/// Where the data lie.
+CLI::Option *addDataOption(CLI::App *app, std::string &data);
 
 /// What decides a package.
 void addCompileOptions(CLI::App *app, CompileOptions &options);

@@ -122,13 +122,10 @@ nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
   lock["profile"] = {{"id", model.profile},
                      {"sha256", model.catalog.profiles().at(model.profile).digest}};
   for (const ResolvedRequirement &resolved : model.resolutions) {
-    const Resolution &resolution = resolved.resolution;
-    lock["contracts"][resolution.contract] = resolution.contractDigest;
-    const writ_provider *provider = writ_find_provider(resolution.provider.c_str());
-    lock["providers"][resolution.provider] = {{"map", resolution.mapDigest},
-                                              {"source", provider ? provider->source_sha256 : ""}};
-    lock["resolutions"][resolved.requirement.name][resolved.requirement.phase] = {
-        {"contract", resolution.contract}, {"provider", resolution.provider}};
+    const std::string &id = resolved.resolution.provider;
+    addDecision(lock, resolved.requirement.name, resolved.requirement.phase, resolved.resolution);
+    const writ_provider *provider = writ_find_provider(id.c_str());
+    lock["providers"][id]["source"] = provider ? provider->source_sha256 : "";
   }
   lock["resolution_sha256"] = model.call.resolutionSha256;
   lock["weights"] = {{"file", kWeightsFile},
@@ -150,6 +147,14 @@ std::vector<EmittedFile> irOf(const CompiledModel &model) {
 }
 
 } // namespace
+
+void addDecision(nlohmann::json &lock, const std::string &op, const std::string &phase,
+                 const Resolution &resolution) {
+  lock["contracts"][resolution.contract] = resolution.contractDigest;
+  lock["providers"][resolution.provider]["map"] = resolution.mapDigest;
+  lock["resolutions"][op][phase] = {{"contract", resolution.contract},
+                                    {"provider", resolution.provider}};
+}
 
 std::span<const char *const> packageEntries() {
   static constexpr const char *entries[] = {

@@ -4,6 +4,7 @@
 #include "compiler/Tools/writ/CompileModel.h"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <span>
 
 namespace writ::tool {
@@ -18,6 +19,11 @@ using Progress = std::function<void(double)>;
 /// Writes everything but lib/ into `folder`, which exists and is empty: emitted sources, packed
 /// weights, tokenizer, chat template, IR, report and lock.
 void writePackage(const CompiledModel &model, const std::string &folder, const Progress &progress);
+
+/// Enters a decision into the parts "contracts", "providers" (the map's digest) and "resolutions"
+/// of a lock.
+void addDecision(nlohmann::json &lock, const std::string &op, const std::string &phase,
+                 const Resolution &resolution);
 
 /// The three stages: graph.mlir, lowered.mlir, call.mlir.
 void writeIr(const CompiledModel &model, const std::string &folder);
