@@ -21,9 +21,6 @@ using namespace writ::tool;
 
 namespace {
 
-constexpr const char *kDataHelp =
-    "folder with contracts/, kernel_maps/ and circuits/ (default: the installed ones)";
-
 void addCompile(CLI::App &app, CompileCommand &command) {
   CLI::App *sub = app.add_subcommand("compile", "compile a model under a numerical contract");
   sub->add_option("model", command.model, "GGUF or safetensors file")->required();

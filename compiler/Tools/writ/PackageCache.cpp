@@ -79,7 +79,6 @@ nlohmann::json keyOf(const std::string &model, const CompileOptions &options) {
           {"target", options.target},
           // What was refused is not kept, and what is kept was not asked for this.
           {"require", options.require},
-          {"invariance", catalog.invariance().digest},
           {"bringup", options.bringup}};
 }
 
