@@ -104,12 +104,11 @@ struct CatalogReader {
   /// What the words of the vocabulary let decide; looked at once the contracts use known words.
   void readInvariance() {
     const fs::path root = catalog.folders.contracts;
-    read(root / "invariance.json", readJsonFile((root / "schema/invariance.json").string()),
-         [&](const Json &json) {
-           catalog.invarianceRules =
-               readInvarianceRules(json, catalog.vocabularyJson,
-                                   readJsonFile((root / "functions.json").string()), found);
-         });
+    const Json schema = document((root / "schema/invariance.json").string(), nullptr);
+    const Json functions = document((root / "functions.json").string(), nullptr);
+    read(root / "invariance.json", schema, [&](const Json &json) {
+      catalog.invarianceRules = readInvarianceRules(json, catalog.vocabularyJson, functions, found);
+    });
     if (found.empty())
       checkInvariance(catalog, found);
   }

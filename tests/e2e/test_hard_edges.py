@@ -319,14 +319,15 @@ class Force(TestCase):
         killed.kill()
         killed.communicate()
         os.killpg(os.getpgid(child), signal.SIGKILL)
-        living, _ = self.start(self.folder() / "package", *self.slow_compiler())
 
         def build_folders(process):
             return list(pathlib.Path("/tmp").glob(f"writ-build-{process.pid}-*"))
 
-        self.assertEqual([len(build_folders(process)) for process in (killed, living)], [1, 1])
-        self.writ("compile", random_model(), "--bringup", "-o", self.folder() / "package")
+        self.assertEqual(len(build_folders(killed)), 1)
+        living, _ = self.start(self.folder() / "package", *self.slow_compiler())
         self.assertEqual([len(build_folders(process)) for process in (killed, living)], [0, 1])
+        self.writ("compile", random_model(), "--bringup", "-o", self.folder() / "package")
+        self.assertEqual(len(build_folders(living)), 1)
         living.send_signal(signal.SIGINT)
         living.communicate(timeout=60)
         self.assertEqual(build_folders(living), [])

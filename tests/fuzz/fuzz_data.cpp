@@ -24,6 +24,7 @@ constexpr Target targets[] = {
     {DataKind::circuit, "circuits/llama.json"},
     {DataKind::circuit, "circuits/gemma3.json"},
     {DataKind::vocabulary, "contracts/vocabulary.json"},
+    {DataKind::invariance, "contracts/invariance.json"},
     {DataKind::chat, "circuits/chat/chatml_smollm2.json"},
     {DataKind::functions, "contracts/functions.json"},
     {DataKind::schema, "contracts/schema/evidence.json"},

@@ -66,6 +66,10 @@ TEST_F(DataMutation, F12_SpoiltVocabulariesAreRefusedInBoundedMemory) {
   spoil(DataKind::vocabulary, 400, 5);
 }
 
+TEST_F(DataMutation, F12_SpoiltRulesOfInvarianceAreRefusedInBoundedMemory) {
+  spoil(DataKind::invariance, 300, 10);
+}
+
 TEST_F(DataMutation, F12_SpoiltChatTemplatesAreRefusedInBoundedMemory) {
   spoil(DataKind::chat, 900, 6);
 }
@@ -75,7 +79,7 @@ TEST_F(DataMutation, F12_SpoiltFunctionsAreRefusedInBoundedMemory) {
 }
 
 TEST_F(DataMutation, F12_SpoiltSchemasAreRefusedInBoundedMemory) {
-  spoil(DataKind::schema, 1000, 8);
+  spoil(DataKind::schema, 700, 8);
 }
 
 TEST_F(DataMutation, F12_SpoiltRecordsOfEvidenceAreRefusedInBoundedMemory) {

@@ -40,7 +40,9 @@ DataKind kindOf(const fs::path &path) {
   if (folder == "profiles")
     return DataKind::profile;
   if (folder == "contracts")
-    return path.stem() == "vocabulary" ? DataKind::vocabulary : DataKind::functions;
+    return path.stem() == "vocabulary"   ? DataKind::vocabulary
+           : path.stem() == "invariance" ? DataKind::invariance
+                                         : DataKind::functions;
   return DataKind::contract;
 }
 
@@ -116,6 +118,8 @@ std::string DataReaders::schemaOf(DataKind kind) const {
     return "circuits/schema/circuit.json";
   case DataKind::vocabulary:
     return "contracts/schema/vocabulary.json";
+  case DataKind::invariance:
+    return "contracts/schema/invariance.json";
   default:
     return "contracts/schema/evidence.json";
   }

@@ -22,6 +22,7 @@ enum class DataKind {
   map,        ///< the same
   circuit,    ///< the same
   vocabulary, ///< the same
+  invariance, ///< the same
   chat,       ///< a chat template of a circuit: read and rendered
   functions,  ///< digested, and each function evaluated by the reference
   schema,     ///< documents checked against it
