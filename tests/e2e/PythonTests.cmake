@@ -6,7 +6,7 @@ function(writ_python_tests label)
   cmake_parse_arguments(arg "" "" "ENVIRONMENT" ${ARGN})
   foreach(file ${arg_UNPARSED_ARGUMENTS})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    execute_process(COMMAND ${Python3_EXECUTABLE} -B ${file} --list
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env ${arg_ENVIRONMENT} ${Python3_EXECUTABLE} -B ${file} --list
                     OUTPUT_VARIABLE methods RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(failed)
       message(FATAL_ERROR "${file} cannot list its tests")
