@@ -75,6 +75,8 @@ TEST(ChangedWeights, C10_AFileThatWasReplacedOrRemovedIsStillTheOneThatWasOpened
 
 //===-- while a step runs ------------------------------------------------------===//
 
+#ifndef TOY_SANITIZED // a sanitizer handles SIGBUS itself
+
 std::string truncatedFile; ///< by the next run of an entry
 std::atomic<const writ_package *> guarded{nullptr};
 std::atomic<int> faults{0};
@@ -96,8 +98,6 @@ void onBusError(int signal, siginfo_t *info, void *) {
   if (!writ_package_contain_fault(guarded.load(), info->si_addr))
     std::signal(signal, SIG_DFL);
 }
-
-#ifndef TOY_SANITIZED // a sanitizer handles SIGBUS itself
 
 TEST(ChangedWeights, C10_WithAHandlerAFaultDuringAStepIsAnErrorOfTheStep) {
   struct sigaction action {
