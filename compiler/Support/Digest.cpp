@@ -50,7 +50,7 @@ std::string sha256(std::string_view bytes) {
   return sha256(bytes.data(), bytes.size());
 }
 
-std::string sha256File(const std::string &path) {
+std::string sha256File(const std::string &path, const std::function<void(uint64_t)> &progress) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   auto fail = [&] {
     throw Error(Location{path}, "E001",
@@ -60,8 +60,13 @@ std::string sha256File(const std::string &path) {
     fail();
   Sha256Stream stream;
   std::vector<char> buffer(1 << 20);
-  while (size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
+  uint64_t bytes = 0;
+  while (size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
     stream.update({buffer.data(), count});
+    bytes += count;
+    if (progress)
+      progress(bytes);
+  }
   if (std::ferror(file.get()))
     fail();
   return stream.finish();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,8 +16,10 @@ class Json;
 /// Lower-case hexadecimal SHA-256 (64 characters).
 std::string sha256(std::string_view bytes);
 std::string sha256(const void *bytes, size_t size);
-/// Of a file's bytes, read in pieces; throws E001 where it cannot be read.
-std::string sha256File(const std::string &path);
+/// Of a file's bytes, read in pieces; throws E001 where it cannot be read. `progress`, where there
+/// is one, is told after each piece how many bytes were read.
+std::string sha256File(const std::string &path,
+                       const std::function<void(uint64_t)> &progress = nullptr);
 /// Of canonicalJson(value).
 std::string sha256Json(const nlohmann::json &value);
 /// Of canonicalDocument(document); E017 stands at the value.

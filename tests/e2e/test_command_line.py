@@ -172,6 +172,13 @@ class Telling(TestCase):
         self.assertEqual(self.writ("run", tiny_package(), *RUN, "--ctx", "3", "--max-tokens", "2"), (out, ""),
                          "no word where all that was asked for fits")
 
+    def test_HashingAModelFileShowsHowFarItIs(self):
+        model = self.folder() / "zeros.gguf"
+        with open(model, "wb") as file:
+            file.truncate(4 << 20)
+        _, said = self.on_terminal("run", model, *RUN, code=1)
+        self.assertIn("hashing zeros.gguf: ", said)
+
     def test_CtrlCActsInsideAStep(self):
         prompt = self.folder() / "prompt"
         prompt.write_text("The quick brown fox. " * 20)

@@ -7,6 +7,7 @@
 #include "compiler/Tools/writ/HostBuild.h"
 #include "compiler/Tools/writ/Install.h"
 #include "compiler/Tools/writ/Output.h"
+#include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
 #include "compiler/Tools/writ/Staging.h"
 #include "writ/package_format.h"
@@ -96,7 +97,9 @@ std::string rememberedDigest(const std::string &path) {
   if (fs::exists(file, error))
     if (std::string digest = readFile(file); digest.size() == 64)
       return digest;
-  const std::string digest = sha256File(path);
+  ProgressLine line("hashing " + fs::path(path).filename().string());
+  const std::string digest =
+      sha256File(path, [&](uint64_t bytes) { line.show(double(bytes) / double(info.st_size)); });
   remember(folder, file, digest);
   return digest;
 }
