@@ -71,13 +71,15 @@ void writeWeight(const CompiledModel &model, const PackedWeight &weight,
     const int64_t bytes = packedBytes(weight.layout, weight.storage, rows, k);
     require(bytes > 0);
     packed.assign(size_t(bytes), std::byte{0});
-    const std::byte *source = values.data() + first * rowBytes;
+    std::span<const std::byte> source;
     if (tensor) {
       read.resize(size_t(rows * rowBytes));
       model.file->read(*tensor, size_t(first * rowBytes), read);
-      source = read.data();
+      source = read;
+    } else {
+      source = values.subspan(size_t(first * rowBytes), size_t(rows * rowBytes));
     }
-    require(packWeight(weight.layout, weight.storage, rows, k, source, packed.data()));
+    require(packWeight(weight.layout, weight.storage, rows, k, source.data(), packed.data()));
     writer.write({reinterpret_cast<const char *>(packed.data()), packed.size()});
     written += bytes;
   }
