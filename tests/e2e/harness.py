@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,11 @@ class TestCase(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory(prefix="writ-e2e-")
         self.addCleanup(temporary.cleanup)
         return pathlib.Path(temporary.name)
+
+    def need_plain_libraries(self):
+        """For a program that another compiler builds against this build's libraries."""
+        if re.search(r"^WRIT_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.M):
+            self.skipTest("a sanitizer's library needs a program that was built with it")
 
     def data(self):
         """A copy of contracts/, kernel_maps/ and circuits/ that a test may break."""

@@ -16,6 +16,7 @@ LINES = ["hello", "and then?", "", "the end"]
 class Chat(TestCase):
     def program(self):
         """Built by the command that its comment gives."""
+        self.need_plain_libraries()
         source = EXAMPLES / "chat" / "chat.c"
         command = re.search(r"^ \*   (cc .*)$", source.read_text(), re.M)[1]
         out = self.folder()

@@ -153,6 +153,7 @@ class Package(TestCase):
             self.assertFalse(builds(), path)
 
     def test_TheEmbeddingExampleBuildsAsItsCommentSaysAndRuns(self):
+        self.need_plain_libraries()
         program = self.folder() / "embed"
         lib = harness.BUILD / "lib"
         subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{harness.BUILD}/include",
