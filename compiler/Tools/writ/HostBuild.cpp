@@ -164,7 +164,8 @@ std::string hostCompilerVersion(const std::string &cxx) {
 void buildPackage(const std::string &package, const std::string &shown, const std::string &cxx) {
   hostCompilerVersion(cxx);
   const PlainFolder folder;
-  const std::string source = folder.path(), tree = source + "/tree", built = source + "/lib";
+  const std::string &source = folder.path();
+  const std::string tree = source + "/tree", built = source + "/lib";
   const std::string log = package + "/build.log";
   copy(package + "/CMakeLists.txt", source + "/CMakeLists.txt", source);
   copy(package + "/src", source + "/src", source);

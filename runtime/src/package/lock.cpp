@@ -42,7 +42,7 @@ public:
     return value.get<std::string>();
   }
   std::string digest() const {
-    const std::string digest = text();
+    std::string digest = text();
     if (!isSha256Hex(digest))
       refuse("64 lower-case hexadecimal digits");
     return digest;
