@@ -74,9 +74,6 @@ no_aslr = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(un
 test-sanitize: build models ## ASan and UBSan over the suite, TSan over the threaded parts
 	@$(no_aslr) $(MAKE) --no-print-directory run-sanitizers
 
-# MLIR's libraries are not instrumented: what our side of its allocator poisons, theirs does not give
-# free again.
-run-sanitizers: export ASAN_OPTIONS := allow_user_poisoning=0
 run-sanitizers:
 	$(call configure-and-build,asan)
 	$(call configure-and-build,tsan,$(call folders,$(THREADED)))

@@ -12,6 +12,8 @@ target_compile_options(writ_options INTERFACE
 if(WRIT_SANITIZE)
   add_compile_options(-fsanitize=${WRIT_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WRIT_SANITIZE})
+  add_library(writ_sanitizer_options OBJECT ${CMAKE_CURRENT_LIST_DIR}/SanitizerOptions.cpp)
+  link_libraries("$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<TARGET_OBJECTS:writ_sanitizer_options>>")
 endif()
 
 # writ_add_library(NAME SOURCES... ) and writ_link(NAME PUBLIC|PRIVATE libs...) keep call sites short.

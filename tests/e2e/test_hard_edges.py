@@ -308,10 +308,11 @@ class Force(TestCase):
         self.assertNotEqual(os.getpgid(child), os.getpgid(0))
         os.killpg(os.getpgid(child), signal.SIGKILL)
         self.assertEqual(names(out.parent), [f"package.writing-{process.pid}"])
-        other = out.parent / "package.writing-notes"  # not a name of ours
-        other.mkdir()
+        others = [f"package.writing-{process.pid}-backup", "package.writing-notes"]  # no names of ours
+        for name in others:
+            (out.parent / name).mkdir()
         self.writ("compile", random_model(), "--bringup", "--no-build", "-o", out)
-        self.assertEqual(names(out.parent), ["package", other.name])
+        self.assertEqual(names(out.parent), ["package", *others])
 
     def test_TheBuildFolderOfAKilledCompileIsRemovedByTheNextBuild(self):
         """And that of a living one is not."""

@@ -39,12 +39,6 @@ writ::test::DataReaders &readers() {
 
 } // namespace
 
-/// MLIR's libraries are built without the sanitizer: what our side of its allocator poisons, theirs
-/// does not give free again.
-extern "C" const char *__asan_default_options() {
-  return "allow_user_poisoning=0";
-}
-
 /// What is made once takes longer than one input may.
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
   readers().read(targets[0].kind, targets[0].file, readers().good(targets[0].file));

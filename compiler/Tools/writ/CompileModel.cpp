@@ -63,14 +63,14 @@ void readChat(CompiledModel &model) {
   }
 }
 
-} // namespace
-
-static std::vector<std::pair<Requirement, Resolution>> decisionsOf(const CompiledModel &model) {
+std::vector<std::pair<Requirement, Resolution>> decisionsOf(const CompiledModel &model) {
   std::vector<std::pair<Requirement, Resolution>> decisions;
   for (const ResolvedRequirement &resolved : model.resolutions)
     decisions.emplace_back(resolved.requirement, resolved.resolution);
   return decisions;
 }
+
+} // namespace
 
 std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
   EvidenceSubject subject{

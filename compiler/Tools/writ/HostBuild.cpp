@@ -25,15 +25,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *kTemporary = "/tmp";
-constexpr const char *kBuildMark = "writ-build-"; ///< and the process id, and what makes it unique
+constexpr const char *kBuildMark = "writ-build-"; ///< and the process id, and kUnique
+constexpr std::string_view kUnique = "-XXXXXX";   ///< as mkdtemp fills it in
 
 /// A folder below /tmp that is removed; what a killed process left there is removed by the next
 /// one. Its name is plain, which that of a package need not be: in a path, `;`, `"` and `$` mean
 /// something to CMake and to make.
 class PlainFolder {
 public:
-  PlainFolder() : name(fmt::format("{}/{}{}-XXXXXX", kTemporary, kBuildMark, getpid())) {
-    removeAbandoned();
+  PlainFolder() : name(fmt::format("{}/{}{}{}", kTemporary, kBuildMark, getpid(), kUnique)) {
+    removeAbandoned(kTemporary, kBuildMark, kUnique.size());
     if (!mkdtemp(name.data()))
       throw EnvironmentError({kTemporary}, "E002",
                              fmt::format("cannot be written: {}", strerror(errno)));
@@ -49,16 +50,6 @@ public:
   const std::string &path() const { return name; }
 
 private:
-  /// Those of others cannot be locked or removed, and stay.
-  static void removeAbandoned() {
-    std::error_code error;
-    for (const fs::directory_entry &entry : fs::directory_iterator(kTemporary, error))
-      if (isAbandoned(entry.path(), kBuildMark)) {
-        std::error_code ignored;
-        fs::remove_all(entry.path(), ignored);
-      }
-  }
-
   std::string name;
   int lock = -1;
 };
@@ -142,15 +133,16 @@ std::string excerpt(const std::string &log) {
 
 std::string hostCompilerVersion(const std::string &cxx) {
   const std::string name = cxx.empty() ? "c++" : cxx;
-  char path[] = "/tmp/writ-cxx-XXXXXX";
-  const int file = mkstemp(path);
+  std::string path = fmt::format("{}/writ-cxx{}", kTemporary, kUnique);
+  const int file = mkstemp(path.data());
   if (file < 0)
-    throw EnvironmentError({"/tmp"}, "E002", fmt::format("cannot be written: {}", strerror(errno)));
+    throw EnvironmentError({kTemporary}, "E002",
+                           fmt::format("cannot be written: {}", strerror(errno)));
   close(file);
   const int status = run({name, "--version"}, path);
   const int reason = errno;
   const std::string text = readFile(path);
-  unlink(path);
+  unlink(path.c_str());
   if (status != 0)
     throw EnvironmentError({name}, "E060",
                            fmt::format("the host compiler does not run: {}",

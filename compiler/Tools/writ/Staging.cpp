@@ -54,20 +54,24 @@ void requireNotCurrent(const fs::path &place, const std::string &given) {
 int lockFolder(const fs::path &folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
     close(descriptor);
+    errno = reason;
     return -1;
   }
   return descriptor;
 }
 
-bool isAbandoned(const fs::path &folder, const std::string &prefix) {
+/// Whether the process that the folder is named after is gone. Elsewhere (another machine, another
+/// container) it may live: the lock says.
+static bool isAbandoned(const fs::path &folder, const std::string &prefix, size_t unique) {
   const std::string name = folder.filename().string();
   if (!name.starts_with(prefix))
     return false;
   pid_t process = 0;
   const char *end = name.data() + name.size();
   const auto [next, code] = std::from_chars(name.data() + prefix.size(), end, process);
-  if (code != std::errc() || (next != end && *next != '-') || process <= 0)
+  if (code != std::errc() || size_t(end - next) != unique || process <= 0)
     return false;
   if (process != getpid() && (kill(process, 0) == 0 || errno != ESRCH))
     return false;
@@ -80,12 +84,21 @@ bool isAbandoned(const fs::path &folder, const std::string &prefix) {
 bool isBeingWritten(const fs::path &folder) {
   if (folder.filename().string().find(kMark) == std::string::npos)
     return false;
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = lockFolder(folder);
   if (descriptor < 0)
-    return false; // what it is that hinders, its removal will tell
-  const bool isLocked = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return errno == EWOULDBLOCK; // whatever else hinders, its removal will tell
   close(descriptor);
-  return isLocked;
+  return false;
+}
+
+void removeAbandoned(const fs::path &place, const std::string &prefix, size_t unique) {
+  std::vector<fs::path> abandoned;
+  std::error_code error;
+  for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error))
+    if (isAbandoned(it->path(), prefix, unique))
+      abandoned.push_back(it->path());
+  for (const fs::path &path : abandoned)
+    fs::remove_all(path, error);
 }
 
 Staging::Staging(const std::string &output) : given(output) {
@@ -104,7 +117,7 @@ Staging::Staging(const std::string &output) : given(output) {
     throw EnvironmentError({given}, "E002",
                            fmt::format("the folder '{}' cannot be made: {}",
                                        this->output.parent_path().string(), error.message()));
-  removeStale();
+  removeAbandoned(this->output.parent_path(), this->output.filename().string() + kMark);
   const std::string path = this->output.string() + kMark + std::to_string(getpid());
   if (!fs::create_directory(path, error))
     throw EnvironmentError({given}, "E002",
@@ -143,18 +156,6 @@ std::string Staging::sourcesPlace() const {
 void Staging::commitSources() {
   std::error_code error;
   moveTo(fs::exists(output / kLibraryFile, error) ? fs::path(output.string() + ".failed") : output);
-}
-
-void Staging::removeStale() const {
-  const std::string prefix = output.filename().string() + kMark;
-  std::vector<fs::path> stale;
-  std::error_code error;
-  for (fs::directory_iterator it(output.parent_path(), error), end; !error && it != end;
-       it.increment(error))
-    if (isAbandoned(it->path(), prefix))
-      stale.push_back(it->path());
-  for (const fs::path &path : stale)
-    fs::remove_all(path, error);
 }
 
 void Staging::moveTo(const fs::path &place) {

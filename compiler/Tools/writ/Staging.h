@@ -34,7 +34,6 @@ public:
   void commitSources();
 
 private:
-  void removeStale() const;
   void moveTo(const std::filesystem::path &place);
 
   std::string given;
@@ -43,12 +42,14 @@ private:
   int lock = -1;      ///< an flock on the folder, as long as it is written
 };
 
-/// Locks a folder as one that a process works in. Returns a descriptor that holds the lock, or -1.
+/// Locks a folder as one that a process works in. Returns a descriptor that holds the lock, or -1
+/// with errno, EWOULDBLOCK where another holds it.
 int lockFolder(const std::filesystem::path &folder);
 
-/// Whether the process that a folder is named after (`prefix`, its id, and nothing or "-…") is
-/// gone. Elsewhere (another machine, another container) it may live: the lock says.
-bool isAbandoned(const std::filesystem::path &folder, const std::string &prefix);
+/// Removes the folders in `place` whose names are `prefix`, the id of a process that is gone, and
+/// `unique` characters more. Those of others cannot be locked or removed, and stay.
+void removeAbandoned(const std::filesystem::path &place, const std::string &prefix,
+                     size_t unique = 0);
 
 /// Whether the folder is one that a Staging of a living process writes into.
 bool isBeingWritten(const std::filesystem::path &folder);
