@@ -27,7 +27,7 @@ pipe := |
 labels = ^($(subst $(space),$(pipe),$(strip $(1))))$$
 
 .PHONY: help setup build build-clang models demo test test-unit test-numerical-contracts test-sanitize run-sanitizers \
-	test-long fuzz bench evidence obligations format format-check tidy clean
+	test-aarch64 test-long fuzz bench evidence obligations format format-check tidy clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [MODEL=$(MODEL)] [JOBS=$(JOBS)]"
@@ -61,6 +61,11 @@ test-unit: build ## the tests that need no model
 test-numerical-contracts: build ## contracts, kernels and their bits alone
 	@scripts/run-tests build -L '$(call labels,$(BITS) evidence)' -LE '^long$$'; status=$$?; echo; \
 	  scripts/evidence/contract_table.py --junit build/junit.xml; exit $$status
+
+test-aarch64: build models ## the runtime, the kernels and the same bits on AArch64, under qemu-user
+	@scripts/setup --aarch64
+	$(call configure-and-build,aarch64)
+	@scripts/run-tests build-aarch64
 
 test-long: build build-clang models ## the full products of threads, chunks, instruction sets, compilers
 	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))' \

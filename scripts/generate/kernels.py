@@ -16,7 +16,8 @@ import pathlib
 import re
 import sys
 
-ISAS = ["scalar", "avx2", "avx512"]
+# as writ_isa numbers them, each with the architecture that has it
+ISAS = {"scalar": None, "avx2": "X86_64", "avx512": "X86_64", "neon": "AARCH64", "dotprod": "AARCH64"}
 C_TYPES = {
     "input": "const void *{};",
     "weight": "const void *{};",
@@ -161,13 +162,25 @@ def header_text(kernel, map_name):
         "}\n\n#endif\n")
 
 
+def body_slot(kernel, isa):
+    """What stands for an instruction set in a provider's bodies."""
+    if isa not in kernel["isa"]:
+        return "nullptr"
+    body = f"{kernel['id']}_{isa}"
+    return f"WRIT_{ISAS[isa]}({body})" if ISAS[isa] else body
+
+
 def table_text(kernels, digests):
     text = BANNER.format("kernel_maps/*/*.json")
     text += "".join(f'#include "writ/kernels/{k["map"]["id"]}.h"\n' for k in kernels)
-    text += ('#include "writ/kernel_table.h"\n\n')
+    text += '#include "writ/kernel_table.h"\n\n// bodies of another architecture are not built\n'
+    for architecture in sorted({name for name in ISAS.values() if name}):
+        text += (f"#if defined(__{architecture.lower()}__)\n#define WRIT_{architecture}(body) body\n"
+                 f"#else\n#define WRIT_{architecture}(body) nullptr\n#endif\n")
+    text += "\n"
     for k in kernels:
         name = k["map"]["id"]
-        bodies = ", ".join(f"{name}_{isa}" if isa in k["map"]["isa"] else "nullptr" for isa in ISAS)
+        bodies = ", ".join(body_slot(k["map"], isa) for isa in ISAS)
         text += (f'extern "C" const writ_provider {name}_provider = {{\n    "{name}",\n'
                  f'    "{digests[name]}",\n    {{{bodies}}}}};\n')
     text += "\nnamespace {\n\n// ascending by id\nconst writ_provider *const table[] = {\n"

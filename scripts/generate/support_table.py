@@ -18,7 +18,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARKS = ("<!-- written by scripts/generate/support_table.py -->", "<!-- end of the table -->")
-ISAS = {"scalar": "scalar", "avx2": "AVX2", "avx512": "AVX-512 VNNI", "neon": "NEON", "dotprod": "NEON dotprod"}
+ISAS = {"x86-64 Linux": {"scalar": "scalar", "avx2": "AVX2", "avx512": "AVX-512 VNNI"},
+        "AArch64 Linux (seen under qemu-user)": {"scalar": "scalar", "neon": "NEON", "dotprod": "NEON with dotprod"}}
 TOKENIZER_MODEL = re.compile(r'^TOKENIZER_MODEL\("(\w+)", \w+, (\w+),', re.MULTILINE)
 QUANTIZED = re.compile(r"q\d")
 
@@ -60,8 +61,9 @@ def render(root):
     models = TOKENIZER_MODEL.findall((tokenizer / "TokenizerModels.def").read_text(encoding="utf-8"))
     lines.append("| tokenizers | " + ", ".join(f"`{name}` (byte pairs by {order})" for name, order in models) + "; "
                  f"pre-tokenizers {listed(read(tokenizer / 'pre_tokenizers.json'))} |")  # fmt: skip
-    isas = [text for isa, text in ISAS.items() if any(isa in entry["isa"] for entry in maps)]
-    lines.append(f"| target `cpu` | x86-64 Linux: {', '.join(isas)} |")
+    isas = {system: ", ".join(text for isa, text in names.items() if any(isa in entry["isa"] for entry in maps))
+            for system, names in ISAS.items()}
+    lines.append(f"| target `cpu` | {'; '.join(f'{system}: {names}' for system, names in isas.items())} |")
     return "\n".join(lines)
 
 

@@ -272,25 +272,4 @@ bool accepts(const nlohmann::json &map, const Dimensions &dimensions) {
   return true;
 }
 
-bool machineHas(const std::string &isa) {
-  if (isa == "scalar")
-    return true;
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == "avx2")
-    return avx2;
-  return isa == "avx512" && avx2 && __builtin_cpu_supports("avx512f") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-}
-
-writ_isa isaOf(const std::string &isa) {
-  if (isa == "scalar")
-    return WRIT_ISA_SCALAR;
-  if (isa == "avx2")
-    return WRIT_ISA_AVX2;
-  if (isa == "avx512")
-    return WRIT_ISA_AVX512;
-  throw std::runtime_error("no instruction set '" + isa + "'");
-}
-
 } // namespace writ::test

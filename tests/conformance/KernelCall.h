@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tests/conformance/Problem.h"
+#include "tests/kernels/instruction_sets.h"
 #include "writ/kernel_abi.h"
 #include "writ/model_abi.h"
 
@@ -55,9 +56,5 @@ private:
 
 /// Whether a provider's map takes an op of these dimensions.
 bool accepts(const nlohmann::json &map, const Dimensions &dimensions);
-
-/// Whether this machine runs bodies of an instruction set ("scalar", "avx2", "avx512").
-bool machineHas(const std::string &isa);
-writ_isa isaOf(const std::string &isa);
 
 } // namespace writ::test

@@ -9,7 +9,7 @@
 // of one key of the first token is flipped where the run has more than one thread, where a step has
 // more than 32 rows, or where the body that stored the key is not the scalar one.
 //
-//   score_digest isa    prints the best instruction set of this machine
+//   score_digest isa    prints the instruction sets of this machine, ascending
 #include "writ/model_abi.h"
 #include "writ/writ.h"
 
@@ -112,7 +112,9 @@ private:
 
 int main(int argc, char **argv) {
   if (argc == 2 && argv[1] == std::string("isa")) {
-    std::puts(writ_isa_name(writ_isa_best()));
+    for (int32_t isa = 0; isa < WRIT_ISA_COUNT; ++isa)
+      if (writ_isa_supported(isa))
+        std::puts(writ_isa_name(isa));
     return 0;
   }
   if (argc < 3)

@@ -42,7 +42,7 @@ TEST_P(Bodies, EveryInstructionSetKeepsTheScalarBits) {
       const auto test = makeCase(GetParam(), values, seed);
       ASSERT_TRUE(test) << "no maker for the op of " << GetParam();
       const auto expected = run(*test, provider->bodies[WRIT_ISA_SCALAR], 1, random);
-      for (int isa = WRIT_ISA_AVX2; isa < WRIT_ISA_COUNT; ++isa)
+      for (int isa = WRIT_ISA_SCALAR + 1; isa < WRIT_ISA_COUNT; ++isa)
         if (provider->bodies[isa] && machineHas(static_cast<writ_isa>(isa)))
           expectSame(expected, run(*test, provider->bodies[isa], 1, random),
                      test->description + " " + isaName(isa));

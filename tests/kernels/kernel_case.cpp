@@ -130,20 +130,4 @@ std::vector<std::string> providerIds() {
   return ids;
 }
 
-bool machineHas(writ_isa isa) {
-  if (isa == WRIT_ISA_AVX512)
-    return machineHas(WRIT_ISA_AVX2) && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-  if (isa == WRIT_ISA_AVX2)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
-  return true;
-}
-
-const char *isaName(int isa) {
-  constexpr const char *names[] = {"scalar", "avx2", "avx512"};
-  return names[isa];
-}
-
 } // namespace writ::test

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/kernels/instruction_sets.h"
 #include "writ/kernel_table.h"
 #include "writ/model_abi.h"
 
@@ -63,8 +64,6 @@ std::map<std::string, Bytes> run(KernelCase &test, writ_body body, int pieces, R
 
 nlohmann::json readMap(const std::string &providerId);
 std::vector<std::string> providerIds();
-bool machineHas(writ_isa isa);
-const char *isaName(int isa);
 
 // For the makers.
 void fillFloats(Bytes &bytes, int64_t count, Values values, Random &random);

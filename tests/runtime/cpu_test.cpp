@@ -1,5 +1,6 @@
 //===- cpu_test.cpp - instruction sets and the floating-point environment --===//
 
+#include "strange_environment.h"
 #include "support/cpu.h"
 #include "support/float_environment.h"
 
@@ -48,6 +49,29 @@ TEST(Cpu, N18_RegistersThatTheSystemDoesNotSaveDoNotCount) {
   }
 }
 
+TEST(Cpu, N18_DotProductsAreAskedForOnAArch64) {
+  EXPECT_EQ(isaFromHardwareCapabilities(0), WRIT_ISA_NEON);
+  EXPECT_EQ(isaFromHardwareCapabilities(~(uint64_t(1) << 20)), WRIT_ISA_NEON);
+  EXPECT_EQ(isaFromHardwareCapabilities(uint64_t(1) << 20), WRIT_ISA_DOTPROD);
+}
+
+// A set of another architecture is never supported, whatever its number.
+TEST(Cpu, N18_SetsOfOneArchitectureDoNotCountForAnother) {
+  const auto supported = [](writ_isa best) {
+    std::vector<int> sets;
+    for (int isa = 0; isa < WRIT_ISA_COUNT; ++isa)
+      if (supportsIsa(writ_isa(isa), best))
+        sets.push_back(isa);
+    return sets;
+  };
+  using Sets = std::vector<int>;
+  EXPECT_EQ(supported(WRIT_ISA_SCALAR), Sets{WRIT_ISA_SCALAR});
+  EXPECT_EQ(supported(WRIT_ISA_AVX2), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_AVX2}));
+  EXPECT_EQ(supported(WRIT_ISA_AVX512), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_AVX2, WRIT_ISA_AVX512}));
+  EXPECT_EQ(supported(WRIT_ISA_NEON), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_NEON}));
+  EXPECT_EQ(supported(WRIT_ISA_DOTPROD), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_NEON, WRIT_ISA_DOTPROD}));
+}
+
 #if defined(__x86_64__)
 TEST(Cpu, N18_AgreesWithTheCompilersOwnDetection) {
   __builtin_cpu_init();
@@ -71,11 +95,7 @@ float subnormal() {
 
 TEST(FloatEnvironment, S1_IsSetAndTheFoundOneIsRestored) {
   const uint64_t found = FloatEnvironment::read();
-#if defined(__x86_64__)
-  const uint64_t strange = 0x1f80 | 0x8040 | 0x6000; // FTZ, DAZ, towards zero
-#else
-  const uint64_t strange = uint64_t(1) << 24 | uint64_t(3) << 22;
-#endif
+  const uint64_t strange = FloatEnvironment::kPortable | test::kStrangeBits;
   FloatEnvironment::write(strange);
   EXPECT_EQ(subnormal(), 0); // the control: the environment matters
   const float truncated = third();

@@ -119,7 +119,7 @@ void addStepOptions(CLI::App *app, SessionOptions &options) {
       ->type_name("N");
   app->add_option_function<std::string>(
          "--isa", [&](const std::string &text) { options.isa = parseIsa(text); },
-         "scalar, avx2 or avx512 (default: the machine's best)")
+         "scalar, avx2, avx512, neon or dotprod (default: the machine's best)")
       ->type_name("NAME");
   app->add_flag("--verify", options.verify, "hash the weights again");
 }

@@ -5,7 +5,7 @@
 //
 //   circuit     98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db
 //   profile     3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542
-//   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
+//   resolution  df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71
 #include "model.h"
 
 #include "writ/kernels/attention_f16_tiles32_chunks256.h"
@@ -347,8 +347,8 @@ const writ_model_desc kModel = {
     .name = "tiny",
     .circuit = "llama",
     .profile = "portable",
-    .resolution_sha256 = "7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7",
-    .call_sha256 = "38192199085fd5d99af105a48f3fda6beb516f04f693f40c17c3d183f059fbdb",
+    .resolution_sha256 = "df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71",
+    .call_sha256 = "34d8cb69f761e45fb97addaa3625e55f1150f9921cec300f6800ff52eedb0ce1",
     .model_sha256 = "",
     .circuit_sha256 = "98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db",
     .profile_sha256 = "3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542",

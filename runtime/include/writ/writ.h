@@ -102,7 +102,9 @@ WRIT_API int32_t writ_package_version(void);
 
 /// The best instruction set that this processor and its operating system support.
 WRIT_API writ_isa writ_isa_best(void);
-/// "scalar", "avx2", "avx512"; null for another value.
+/// Whether this machine runs bodies of an instruction set: 1 or 0.
+WRIT_API int32_t writ_isa_supported(int32_t isa);
+/// "scalar", "avx2", "avx512", "neon", "dotprod"; null for another value.
 WRIT_API const char *writ_isa_name(int32_t isa);
 /// The instruction set of a name, -1 for an unknown name.
 WRIT_API int32_t writ_isa_from_name(const char *name);

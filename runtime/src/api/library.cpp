@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr const char *kIsaNames[WRIT_ISA_COUNT] = {"scalar", "avx2", "avx512"};
+constexpr const char *kIsaNames[WRIT_ISA_COUNT] = {"scalar", "avx2", "avx512", "neon", "dotprod"};
 
 } // namespace
 
@@ -61,6 +61,10 @@ int32_t writ_package_version(void) {
 
 writ_isa writ_isa_best(void) {
   return writ::bestIsa();
+}
+
+int32_t writ_isa_supported(int32_t isa) {
+  return isa >= 0 && isa < WRIT_ISA_COUNT && writ::supportsIsa(writ_isa(isa));
 }
 
 const char *writ_isa_name(int32_t isa) {

@@ -81,7 +81,7 @@ writ_session_options resolveOptions(const Package &package, const writ_session_o
     out.isa = best;
   else if (given.isa < WRIT_ISA_SCALAR || given.isa >= WRIT_ISA_COUNT)
     fail(WRIT_INVALID_ARGUMENT, "isa is {}, expected WRIT_ISA_BEST or a writ_isa", given.isa);
-  else if (given.isa > best)
+  else if (!supportsIsa(writ_isa(given.isa)))
     fail(WRIT_UNSUPPORTED, "isa is '{}', but this machine supports '{}' at best",
          writ_isa_name(given.isa), writ_isa_name(best));
   return out;

@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace writ {
@@ -15,6 +17,7 @@ constexpr uint32_t kAvx2 = 1u << 5, kBmi2 = 1u << 8, kAvx512F = 1u << 16, kAvx51
                    kAvx512Bw = 1u << 30, kAvx512Vl = 1u << 31;
 constexpr uint32_t kAvx512Vnni = 1u << 11;
 constexpr uint64_t kXmmYmm = 0x6, kMasksZmm = 0xe0;
+constexpr uint64_t kHardwareDotProduct = 1u << 20; // HWCAP_ASIMDDP
 
 template <class Word> bool has(Word word, Word bits) {
   return (word & bits) == bits;
@@ -52,8 +55,21 @@ writ_isa isaFromCpuWords(const CpuWords &words) {
   return WRIT_ISA_AVX512;
 }
 
+writ_isa isaFromHardwareCapabilities(uint64_t words) {
+  return has(words, kHardwareDotProduct) ? WRIT_ISA_DOTPROD : WRIT_ISA_NEON;
+}
+
 writ_isa bestIsa() {
+#if defined(__aarch64__)
+  return isaFromHardwareCapabilities(::getauxval(AT_HWCAP));
+#else
   return isaFromCpuWords(readCpuWords());
+#endif
+}
+
+bool supportsIsa(writ_isa isa, writ_isa best) {
+  const bool isOther = isa == WRIT_ISA_AVX2 || isa == WRIT_ISA_AVX512;
+  return isa == WRIT_ISA_SCALAR || (isa <= best && (best < WRIT_ISA_NEON || !isOther));
 }
 
 int processorCount() {

@@ -18,7 +18,11 @@ struct CpuWords {
 CpuWords readCpuWords();
 /// The best set of which every part is there, and whose registers the system saves.
 writ_isa isaFromCpuWords(const CpuWords &words);
+/// The same of AArch64's hardware capabilities, as the kernel gives them in AT_HWCAP.
+writ_isa isaFromHardwareCapabilities(uint64_t words);
 writ_isa bestIsa();
+/// Whether a machine of this architecture whose best set is `best` runs bodies of `isa`.
+bool supportsIsa(writ_isa isa, writ_isa best = bestIsa());
 
 /// Processors in this process's affinity mask, at least 1.
 int processorCount();

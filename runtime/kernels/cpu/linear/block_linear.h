@@ -12,7 +12,9 @@
 #include "runtime/kernels/cpu/linear/decode.h"
 #include "runtime/kernels/cpu/linear/tile.h"
 
-#if WRIT_ISA_LEVEL == 2
+#if WRIT_ISA_LEVEL >= 3
+#include "runtime/kernels/cpu/simd/dot_neon.h"
+#elif WRIT_ISA_LEVEL == 2
 #include "runtime/kernels/cpu/simd/dot_avx512.h"
 #elif WRIT_ISA_LEVEL == 1
 #include "runtime/kernels/cpu/simd/dot_avx2.h"

@@ -13,7 +13,9 @@
 #include "runtime/kernels/cpu/linear/decode_super.h"
 #include "runtime/kernels/cpu/linear/tile.h"
 
-#if WRIT_ISA_LEVEL == 2
+#if WRIT_ISA_LEVEL >= 3
+#include "runtime/kernels/cpu/simd/super_neon.h"
+#elif WRIT_ISA_LEVEL == 2
 #include "runtime/kernels/cpu/simd/super_avx512.h"
 #elif WRIT_ISA_LEVEL == 1
 #include "runtime/kernels/cpu/simd/super_avx2.h"

@@ -21,7 +21,9 @@
 #include "runtime/kernels/cpu/convert.h"
 #include "runtime/kernels/cpu/math.h"
 
-#if WRIT_ISA_LEVEL == 2
+#if WRIT_ISA_LEVEL >= 3
+#include "runtime/kernels/cpu/simd/lanes_neon.h"
+#elif WRIT_ISA_LEVEL == 2
 #include "runtime/kernels/cpu/simd/lanes_avx512.h"
 #elif WRIT_ISA_LEVEL == 1
 #include "runtime/kernels/cpu/simd/lanes_avx2.h"
