@@ -111,6 +111,23 @@ TEST(F8_ElementaryFunctions, GaussianErrorLinearUnitByTanh) {
   EXPECT_TRUE(std::isnan(evaluate("gelu_tanh_f32_v0", kNaN)));
 }
 
+TEST(F8_ElementaryFunctions, HyperbolicTangent) {
+  Random random(6);
+  const double limit = declaredUlp("tanh_f32_v0", 0);
+  for (int i = 0; i < 20000; ++i) {
+    const auto x = static_cast<float>(i % 2 ? random.uniform(-10, 10)
+                                            : std::ldexp(random.uniform(-1, 1), -i % 30));
+    EXPECT_LE(errorInUlp(evaluate("tanh_f32_v0", x), tanh(Real(x))), limit) << x;
+  }
+  EXPECT_EQ(evaluate("tanh_f32_v0", 0), 0);
+  EXPECT_TRUE(std::signbit(evaluate("tanh_f32_v0", -0.0)));
+  EXPECT_EQ(evaluate("tanh_f32_v0", 0x1p-149), 0x1p-149);
+  EXPECT_EQ(evaluate("tanh_f32_v0", kInfinite), 1);
+  EXPECT_EQ(evaluate("tanh_f32_v0", -kInfinite), -1);
+  EXPECT_EQ(evaluate("tanh_f32_v0", 1e30), 1) << "e^(2x) overflows";
+  EXPECT_TRUE(std::isnan(evaluate("tanh_f32_v0", kNaN)));
+}
+
 TEST(F8_ElementaryFunctions, SineAndCosine) {
   Random random(4);
   for (int i = 0; i < 20000; ++i) {
