@@ -5,18 +5,23 @@
 
 namespace writ::reference {
 
+void evaluateActivation(Call &call);
 void evaluateAttention(Call &call);
 void evaluateEmbedding(Call &call);
 void evaluateGate(Call &call);
 void evaluateKvStore(Call &call);
+void evaluateL2Norm(Call &call);
+void evaluateLayerNorm(Call &call);
 void evaluateLinear(Call &call);
 void evaluateLogProbability(Call &call);
 void evaluateQuantizeActivation(Call &call);
 void evaluateResidual(Call &call);
 void evaluateRmsNorm(Call &call);
 void evaluateRope(Call &call);
+void evaluateRopeFrequencies(Call &call);
 void evaluateRopeTable(Call &call);
 void evaluateSample(Call &call);
 void evaluateSelectRows(Call &call);
+void evaluateSoftCap(Call &call);
 
 } // namespace writ::reference

@@ -1,4 +1,4 @@
-//===- Pointwise.cpp - gate, residual, row selection ----------------------===//
+//===- Pointwise.cpp - activations, caps, residual, row selection ---------===//
 #include "ir/Reference/Entries.h"
 #include "ir/Reference/Fields.h"
 #include "ir/Reference/Function.h"
@@ -11,8 +11,7 @@ namespace writ::reference {
 void evaluateGate(Call &call) {
   Fields fields(call, "gate");
   fields.require("compute", "fp32");
-  fields.attribute("activation");
-  fields.choose("activation", {"silu", "gelu_tanh"});
+  fields.attribute("activation"); // a name; its arithmetic is that of `function`
   const Function activation = readFunction(call, fields, "function");
   fields.require("product", "fp32_mul");
   fields.requireIeee();
@@ -24,6 +23,39 @@ void evaluateGate(Call &call) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t i = 0; i < n; ++i)
       out.set(row, i, activation(gate.get(row, i)) * up.get(row, i));
+}
+
+void evaluateActivation(Call &call) {
+  Fields fields(call, "activation");
+  fields.require("compute", "fp32");
+  fields.attribute("activation");
+  const Function activation = readFunction(call, fields, "function");
+  fields.requireIeee();
+  fields.checkAllRead();
+
+  const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
+  const Matrix input = matrix(call, "input", rows, n), out = matrix(call, "out", rows, n);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < n; ++i)
+      out.set(row, i, activation(input.get(row, i)));
+}
+
+void evaluateSoftCap(Call &call) {
+  Fields fields(call, "soft_cap");
+  fields.require("compute", "fp32");
+  const Function tanh = readFunction(call, fields, "function");
+  fields.require("output", "fp32_cap_times_tanh_of_quotient");
+  fields.requireIeee();
+  fields.checkAllRead();
+
+  const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
+  const float cap = number(call, "cap");
+  const Matrix input = matrix(call, "input", rows, n), out = matrix(call, "out", rows, n);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < n; ++i) {
+      const float quotient = input.get(row, i) / cap;
+      out.set(row, i, cap * tanh(quotient));
+    }
 }
 
 void evaluateResidual(Call &call) {

@@ -3,7 +3,8 @@
 // Evaluates an op from the fields of its contract alone, one scalar at a time, written to be read.
 // It is what kernels are compared with, and shares no code and no constant with them: weights are
 // read in the file's storage, elementary functions are interpreted from the steps of
-// functions.json, and of the C library only fma, rint and sqrt are used, which IEEE 754 defines.
+// functions.json, and of the C library only fma, rint and sqrt are used, which IEEE 754 defines. A
+// constant that a contract defines as the nearest to a real number is taken from MPFR.
 //
 // A field that an op does not need, and a word that its reader does not know, is an error that
 // names the field.

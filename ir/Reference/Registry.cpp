@@ -6,19 +6,24 @@ namespace {
 
 const std::map<std::string, Entry, std::less<>> &entries() {
   static const std::map<std::string, Entry, std::less<>> table = {
+      {"reference_activation", evaluateActivation},
       {"reference_attention", evaluateAttention},
       {"reference_embedding", evaluateEmbedding},
       {"reference_gate", evaluateGate},
       {"reference_kv_store", evaluateKvStore},
+      {"reference_l2_norm", evaluateL2Norm},
+      {"reference_layer_norm", evaluateLayerNorm},
       {"reference_linear", evaluateLinear},
       {"reference_log_probability", evaluateLogProbability},
       {"reference_quantize_activation", evaluateQuantizeActivation},
       {"reference_residual", evaluateResidual},
       {"reference_rms_norm", evaluateRmsNorm},
       {"reference_rope", evaluateRope},
+      {"reference_rope_frequencies", evaluateRopeFrequencies},
       {"reference_rope_table", evaluateRopeTable},
       {"reference_sample", evaluateSample},
-      {"reference_select_rows", evaluateSelectRows}};
+      {"reference_select_rows", evaluateSelectRows},
+      {"reference_soft_cap", evaluateSoftCap}};
   return table;
 }
 

@@ -151,6 +151,10 @@ double readF64(const std::byte *row, int64_t index) {
   return read<double>(row + index * 8);
 }
 
+void writeF64(std::byte *row, int64_t index, double value) {
+  write<double>(row + index * 8, value);
+}
+
 void writeScalar(const std::string &storage, std::byte *row, int64_t index, float value) {
   if (storage == "f32")
     return write<float>(row + index * 4, value);

@@ -16,6 +16,7 @@ int64_t rowBytes(const std::string &storage, int64_t elements);
 /// Element `index` of a row of f32, f16 or bf16; exact.
 float readScalar(const std::string &storage, const std::byte *row, int64_t index);
 double readF64(const std::byte *row, int64_t index);
+void writeF64(std::byte *row, int64_t index, double value);
 void writeScalar(const std::string &storage, std::byte *row, int64_t index, float value);
 
 /// One block of a quantized weight: its codes (centred where the storage says so), in sub-blocks of

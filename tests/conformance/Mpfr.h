@@ -39,6 +39,8 @@ public:
   friend Real log(const Real &a) { return apply(mpfr_log, a); }
   friend Real sin(const Real &a) { return apply(mpfr_sin, a); }
   friend Real cos(const Real &a) { return apply(mpfr_cos, a); }
+  friend Real log1p(const Real &a) { return apply(mpfr_log1p, a); }
+  friend Real erfc(const Real &a) { return apply(mpfr_erfc, a); }
   friend Real tanh(const Real &a) { return apply(mpfr_tanh, a); }
   friend Real atan(const Real &a) { return apply(mpfr_atan, a); }
   friend Real abs(const Real &a) { return a < Real(0.0) ? -a : a; }

@@ -23,6 +23,8 @@ int64_t rowsOf(const std::vector<int64_t> &shape) {
 void makeRows(Problem &problem, const ProblemOptions &options, Random &random) {
   constexpr int32_t somePositions[] = {0, 1, 31, 32, 33, 600, 4095, 1 << 20};
   reference::Rows &rows = problem.call.rows;
+  if (!problem.call.dimensions.contains("rows")) // what is computed when compiling
+    return;
   const int64_t count = problem.call.dimensions.at("rows");
   for (int64_t row = 0; row < count; ++row) {
     const int64_t vocabulary = problem.call.dimensions.contains("vocabulary")
@@ -99,6 +101,18 @@ void makeNumbers(Problem &problem) {
   for (const std::string name : problem.vocabulary["families"][problem.family()]["numbers"]) {
     if (name == "epsilon")
       call.numbers[name] = 1e-5f;
+    else if (name == "base")
+      call.numbers[name] = 10000;
+    else if (name == "factor")
+      call.numbers[name] = 8;
+    else if (name == "original_context")
+      call.numbers[name] = 4096;
+    else if (name == "beta_fast")
+      call.numbers[name] = 32;
+    else if (name == "beta_slow")
+      call.numbers[name] = 1;
+    else if (name == "cap")
+      call.numbers[name] = 30;
     else if (name == "scale")
       call.numbers[name] =
           static_cast<float>(1 / std::sqrt(static_cast<double>(call.dimensions.at("head_dim"))));
@@ -122,13 +136,14 @@ std::vector<int64_t> shapeOf(const std::string &family, const std::string &opera
     return {d("vocabulary"), d("n")};
   if (key == "linear.weight")
     return {d("n"), d("k")};
-  if (key == "rms_norm.weight" || key == "linear.bias")
+  if (key == "linear.bias" ||
+      (family.ends_with("_norm") && (operand == "weight" || operand == "bias")))
     return {d("n")};
-  if (family == "rms_norm")
+  if (family.ends_with("_norm"))
     return {d("rows"), d("vectors") * d("n")};
   if (key == "linear.activation" || family == "quantize_activation")
     return {d("rows"), d("k")};
-  if (key == "rope_table.frequencies")
+  if (key == "rope_table.frequencies" || family == "rope_frequencies")
     return {d("rope_dims") / 2};
   if (key == "rope_table.out" || key == "rope.table")
     return {d("rows"), d("rope_dims")};
@@ -174,7 +189,7 @@ std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensio
     Buffer &buffer = problem->buffers[name] =
         Buffer(static_cast<size_t>(rowsOf(shape) * reference::rowBytes(storage, shape.back())));
     call.operands[name] = {storage, shape, buffer.bytes()};
-    if (storage == "f64")
+    if (storage == "f64" && !text.starts_with("output"))
       for (int64_t i = 0; i < shape.back(); ++i) {
         const double frequency = std::pow(10000.0, -static_cast<double>(i) / shape.back());
         std::memcpy(buffer.base() + 8 * i, &frequency, 8);
@@ -211,6 +226,16 @@ std::vector<std::string> Problem::outputs() const {
 std::span<float> Problem::floats(const std::string &operand) {
   std::span<std::byte> bytes = buffers.at(operand).bytes();
   return {reinterpret_cast<float *>(bytes.data()), bytes.size() / 4};
+}
+
+std::vector<float> Problem::values(const std::string &operand) const {
+  const std::span<const std::byte> bytes = buffers.at(operand).bytes();
+  const std::string &storage = call.operands.at(operand).storage;
+  const auto count = static_cast<int64_t>(bytes.size()) / reference::rowBytes(storage, 1);
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(reference::readScalar(storage, bytes.data(), i));
+  return values;
 }
 
 } // namespace writ::test

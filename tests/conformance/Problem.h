@@ -28,6 +28,8 @@ struct Problem {
   /// Operands of kind "output".
   std::vector<std::string> outputs() const;
   std::span<float> floats(const std::string &operand);
+  /// The elements of an operand of any scalar storage.
+  std::vector<float> values(const std::string &operand) const;
 };
 
 struct ProblemOptions {

@@ -128,6 +128,61 @@ TEST(F8_ElementaryFunctions, HyperbolicTangent) {
   EXPECT_TRUE(std::isnan(evaluate("tanh_f32_v0", kNaN)));
 }
 
+struct Activation {
+  std::string name;
+  Real (*exact)(const Real &);
+  double low, high; ///< between which half of the arguments are taken
+};
+
+const Activation kActivations[] = {
+    {"sigmoid_f32_v0", [](const Real &x) { return Real(1.0) / (Real(1.0) + exp(-x)); }, -104, 30},
+    {"softplus_f32_v0", [](const Real &x) { return log1p(exp(x)); }, -104, 100},
+    {"relu_f32_v0", [](const Real &x) { return x < Real(0.0) ? Real(0.0) : x; }, -9, 9},
+    {"relu_squared_f32_v0", [](const Real &x) { return x < Real(0.0) ? Real(0.0) : x * x; }, -9, 9},
+    {"gelu_erf_f32_v0", [](const Real &x) { return x / Real(2.0) * erfc(-x / sqrt(Real(2.0))); },
+     -14.6, 14.6}};
+
+TEST(F8_ElementaryFunctions, ActivationsAreWithinTheirDeclaredError) {
+  Random random(7);
+  for (const Activation &activation : kActivations) {
+    const double limit = declaredUlp(activation.name, -1);
+    for (int i = 0; i < 10000; ++i) {
+      const auto x = static_cast<float>(i % 2 ? random.uniform(activation.low, activation.high)
+                                              : std::ldexp(random.uniform(-1, 1), -i % 30));
+      EXPECT_LE(errorInUlp(evaluate(activation.name, x), activation.exact(Real(x))), limit)
+          << activation.name << " at " << x;
+    }
+    EXPECT_TRUE(std::isnan(evaluate(activation.name, kNaN))) << activation.name;
+  }
+}
+
+TEST(F8_ElementaryFunctions, ActivationsAtTheEnds) {
+  struct Point {
+    const char *name;
+    double x, y;
+  };
+  for (const Point &p : {Point{"sigmoid_f32_v0", kInfinite, 1},
+                         {"sigmoid_f32_v0", -kInfinite, 0},
+                         {"sigmoid_f32_v0", 0, 0.5},
+                         {"softplus_f32_v0", kInfinite, kInfinite},
+                         {"softplus_f32_v0", -kInfinite, 0},
+                         {"relu_f32_v0", -kInfinite, 0},
+                         {"relu_f32_v0", kInfinite, kInfinite},
+                         {"relu_f32_v0", -0.0, 0},
+                         {"relu_f32_v0", 0x1p-149, 0x1p-149},
+                         {"relu_squared_f32_v0", -3, 0},
+                         {"relu_squared_f32_v0", 1e30, kInfinite},
+                         {"gelu_erf_f32_v0", kInfinite, kInfinite},
+                         {"gelu_erf_f32_v0", 0, 0},
+                         {"gelu_erf_f32_v0", 20, 20},
+                         {"gelu_erf_f32_v0", 1e30f, 1e30f}})
+    EXPECT_EQ(evaluate(p.name, p.x), p.y) << p.name << " at " << p.x;
+  EXPECT_FALSE(std::signbit(evaluate("relu_f32_v0", -0.0)));
+  EXPECT_TRUE(std::signbit(evaluate("gelu_erf_f32_v0", -0.0)));
+  EXPECT_TRUE(std::signbit(evaluate("gelu_erf_f32_v0", -kInfinite))) << "-0, the limit";
+  EXPECT_LT(evaluate("gelu_erf_f32_v0", -14.0f), 0) << "subnormal results are kept";
+}
+
 TEST(F8_ElementaryFunctions, SineAndCosine) {
   Random random(4);
   for (int i = 0; i < 20000; ++i) {
