@@ -49,6 +49,8 @@ private:
                   InstanceOp &op);
   void bindWeights(const Json &json, const Family &family, InstanceOp &op);
   std::optional<InstanceWeight> bindWeight(const Json &weight, const std::string &operand);
+  RopeScaling scalingNamed(const Json &name, int64_t dimensions);
+  float scoreScaleOf(const Json &rule, const InstanceOp &op);
   void checkShape(const OperandRule &rule, const InstanceOp &op, const InstanceWeight &weight);
   void bindFields(const Json &json, const Family &family, InstanceOp &op);
   void bindState(const Json &json, const Family &family, InstanceOp &op);
@@ -70,11 +72,15 @@ private:
 const Family &Instantiation::familyOf(const Json &json) const {
   const Json &op = json.at("op");
   auto it = catalog.families().find(op.asString());
-  if (it != catalog.families().end())
+  const auto runs = [](const Family &family) { // else it is computed when compiling
+    return std::find(family.phases.begin(), family.phases.end(), "compile") == family.phases.end();
+  };
+  if (it != catalog.families().end() && runs(it->second))
     return it->second;
   std::vector<std::string> known;
-  for (const auto &entry : catalog.families())
-    known.push_back(entry.first);
+  for (const auto &[name, family] : catalog.families())
+    if (runs(family))
+      known.push_back(name);
   std::vector<std::string> nearest = nearestNames(op.asString(), known);
   throw Error(op.location(), "E030", fmt::format("'{}' is not an op family", op.asString()),
               {{{},
@@ -118,7 +124,15 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
     if (!(value > 0))
       throw Error(base.location(), "E033",
                   fmt::format("the rotary base is {}, expected a positive number", value));
-    constant.constant = ropeFrequencies(value, dimensions);
+    const Json *name = rope->find("scaling");
+    const RopeScaling scaling = name ? scalingNamed(*name, dimensions) : RopeScaling();
+    constant.constant = ropeFrequencies(value, dimensions, scaling);
+    for (const double frequency : constant.constant)
+      if (!std::isfinite(frequency))
+        throw Error(base.location(), "E033",
+                    fmt::format("a rotary frequency is {} with base {}, {} dimensions and scaling "
+                                "'{}', expected a finite number",
+                                frequency, value, dimensions, scaling.word));
     constant.storage = kConstantStorage;
     constant.shape = {dimensions / 2};
     return constant;
@@ -135,6 +149,43 @@ std::optional<InstanceWeight> Instantiation::bindWeight(const Json &weight,
                 {{weight.location(), "the circuit names it here"}});
   usedTensors.insert(tensor->name);
   return InstanceWeight{tensor->name, tensor->storage->name, tensor->shape, {}};
+}
+
+/// The circuit's scaling of that name, as the model has it.
+RopeScaling Instantiation::scalingNamed(const Json &name, int64_t dimensions) {
+  const Json *scalings = circuit.find("rope_scalings");
+  const Json *rule = scalings ? scalings->find(name.asString()) : nullptr;
+  if (!rule)
+    throw Error(name.location(), "E030",
+                fmt::format("rotary scaling '{}' is not declared", name.asString()),
+                {{circuit.location(), "the circuit declares them in 'rope_scalings'"}});
+  const Json &known = catalog.vocabulary().at("words").at("frequency_scaling");
+  for (const Json &word : rule->at("type").at("words").elements())
+    if (!known.find(word.asString()))
+      throw Error(word.location(), "E030",
+                  fmt::format("'{}' is not a word of 'frequency_scaling'", word.asString()),
+                  {{known.location(), "its words are declared here"}});
+  return readRopeScaling(*rule, model, parameters, dimensions, usedTensors);
+}
+
+/// rn(1 / sqrt(n)), with the factor that a rotary scaling puts on the scores.
+float Instantiation::scoreScaleOf(const Json &rule, const InstanceOp &op) {
+  const Json &size = rule.at("reciprocal_sqrt");
+  const int64_t n =
+      requireRange(size, "the size under the root", parameters.integer(size), 1, INT32_MAX);
+  const Json *name = rule.find("scaling");
+  if (!name)
+    return scoreScale(n, {});
+  const Json &dimensions = rule.at("dimensions");
+  const int64_t rotated = parameters.integer(dimensions);
+  const RopeScaling scaling = scalingNamed(*name, rotated);
+  if (scalesScores(scaling) && rotated != op.dimensions.at("head_dim"))
+    throw Error({model.path()}, "E034",
+                fmt::format("rotary scaling '{}' multiplies what it rotates, {} of the {} elements "
+                            "of a head; this circuit computes only a factor of the whole score",
+                            scaling.word, rotated, op.dimensions.at("head_dim")),
+                {{rule.location(), "the circuit scales the scores here"}});
+  return scoreScale(n, scaling);
 }
 
 void Instantiation::checkShape(const OperandRule &rule, const InstanceOp &op,
@@ -209,9 +260,8 @@ void Instantiation::bindFields(const Json &json, const Family &family, InstanceO
     op.attributes[name] = parameters.expand(value);
   });
   each("numbers", family.numbers, [&](const std::string &name, const Json &value) {
-    const double number =
-        value.isObject() ? double(reciprocalSqrt(parameters.integer(value.at("reciprocal_sqrt"))))
-                         : double(float(parameters.number(value)));
+    const double number = value.isObject() ? double(scoreScaleOf(value, op))
+                                           : double(float(parameters.number(value)));
     if (!std::isfinite(number))
       throw Error(value.location(), "E033",
                   fmt::format("number '{}' of op '{}' is {}, expected a finite binary32 value",

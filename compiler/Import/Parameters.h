@@ -37,6 +37,8 @@ public:
   void requireAllUsed(const Json &circuit) const;
   /// Keys of the metadata that a parameter names, found or not.
   const std::set<std::string> &keys() const { return readKeys; }
+  /// A key that is read beside the parameters.
+  void consume(const std::string &key) { readKeys.insert(key); }
 
 private:
   NameLookup lookup() const;

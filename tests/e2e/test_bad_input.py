@@ -95,7 +95,14 @@ class BadData(TestCase):
         circuit = data / "circuits" / "llama.json"
         replace(circuit, '"op": "gate"', '"op": "gating"')
         self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'gating')}: error: "
-                    "'gating' is not an op family [E030]", "note: families: 'attention', 'embedding', 'gate'")
+                    "'gating' is not an op family [E030]", "note: families: 'activation', 'attention', 'embedding', 'gate'")
+
+    def test_C1_WhatIsComputedWhenCompilingIsNoOp(self):
+        data = self.data()
+        circuit = data / "circuits" / "llama.json"
+        replace(circuit, '"op": "rope_table"', '"op": "rope_frequencies"')
+        self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'rope_frequencies' + chr(34) + ', ')}: "
+                    "error: 'rope_frequencies' is not an op family [E030]")
 
     def test_C1_ADuplicateKeyIsRefused(self):
         data = self.data()

@@ -88,7 +88,7 @@ class Codes(TestCase):
         for count in (0, 65538):
             self.compile_edited(lambda model, place: [
                 f"{place}: error: the number of rotary dimensions is {count}, expected 2 to 65536 [E033]"],
-                '"rope_dims" } } }', f'{count} }} }} }}')  # fmt: skip
+                '"rope_dims", "scaling": "model" } } }', f'{count} }} }} }}')  # fmt: skip
 
     def test_E033_ADefaultOutOfItsRange(self):
         self.compile_edited(lambda model, place: [

@@ -70,6 +70,13 @@ public:
   void copyValue(size_t from, size_t to) {
     replaceValue(to, entries.at(from).type, std::string(entries.at(from).bytes));
   }
+  /// The place of a key among the entries.
+  size_t entryOf(const std::string &key) const {
+    size_t entry = 0;
+    while (entries.at(entry).key != key)
+      ++entry;
+    return entry;
+  }
   void removeEntry(size_t entry) { entries.erase(entries.begin() + static_cast<long>(entry)); }
 
   /// A tensor of shape [.., rows, columns]; bytes may be left out (then they are zero). Its bytes

@@ -3,9 +3,9 @@
 // Emitted by Writ from the circuit 'llama' under the profile 'portable' for cpu.
 // Do not edit: a changed model is a new compilation.
 //
-//   circuit     98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db
-//   profile     3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542
-//   resolution  df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71
+//   circuit     2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c
+//   profile     21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129
+//   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
 #include "model.h"
 
 #include "writ/kernels/attention_f16_tiles32_chunks256.h"
@@ -347,11 +347,11 @@ const writ_model_desc kModel = {
     .name = "tiny",
     .circuit = "llama",
     .profile = "portable",
-    .resolution_sha256 = "df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71",
-    .call_sha256 = "34d8cb69f761e45fb97addaa3625e55f1150f9921cec300f6800ff52eedb0ce1",
+    .resolution_sha256 = "7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7",
+    .call_sha256 = "c8d6aec04f1bbdf5b4588d87ba148277b860c9cc9484358731ed183caaadc3d8",
     .model_sha256 = "",
-    .circuit_sha256 = "98c2a84c2515390a4ff12ffe176f19abb630b4cc3a9be7c8e679f8a1eb9545db",
-    .profile_sha256 = "3cde3ce7e486d7494025bf4b80db1a6d2729c5e6af44b58caa0a42a3e553a542",
+    .circuit_sha256 = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c",
+    .profile_sha256 = "21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129",
     .vocabulary = model::kVocabulary,
     .context_length = model::kContextLength,
     .row_arena_bytes = model::kRowArenaBytes,
