@@ -118,6 +118,18 @@ def Graph_RmsNormOp : Graph_KernelOp<"rms_norm", (ins Graph_Tensor:$input),
   let summary = "root-mean-square normalisation of each vector of a row";
 }
 
+def Graph_LayerNormOp : Graph_KernelOp<"layer_norm", (ins Graph_Tensor:$input),
+    (ins FlatSymbolRefAttr:$weight, OptionalAttr<FlatSymbolRefAttr>:$bias, F64Attr:$epsilon),
+    (outs Graph_Tensor:$out),
+    "`(` $input `)` `weight` $weight (`bias` $bias^)? `epsilon` $epsilon"> {
+  let summary = "normalisation of each vector of a row by its mean and variance";
+}
+
+def Graph_L2NormOp : Graph_KernelOp<"l2_norm", (ins Graph_Tensor:$input),
+    (ins F64Attr:$epsilon), (outs Graph_Tensor:$out), "`(` $input `)` `epsilon` $epsilon"> {
+  let summary = "each vector of a row over its length";
+}
+
 def Graph_QuantizeActivationOp : Graph_KernelOp<"quantize_activation", (ins Graph_Tensor:$input),
     (ins), (outs Graph_Tensor:$out), "`(` $input `)`"> {
   let summary = "integer codes of each row, with a scale for each block";
@@ -159,6 +171,16 @@ def Graph_GateOp : Graph_KernelOp<"gate", (ins Graph_Tensor:$gate, Graph_Tensor:
     (ins StrAttr:$activation), (outs Graph_Tensor:$out),
     "`(` $gate `,` $up `)` `activation` $activation"> {
   let summary = "the activation of one operand times the other";
+}
+
+def Graph_ActivationOp : Graph_KernelOp<"activation", (ins Graph_Tensor:$input),
+    (ins StrAttr:$activation), (outs Graph_Tensor:$out), "`(` $input `)` `activation` $activation"> {
+  let summary = "the activation of each element";
+}
+
+def Graph_SoftCapOp : Graph_KernelOp<"soft_cap", (ins Graph_Tensor:$input),
+    (ins F64Attr:$cap), (outs Graph_Tensor:$out), "`(` $input `)` `cap` $cap"> {
+  let summary = "each element, smoothly kept within the cap";
 }
 
 def Graph_ResidualOp : Graph_KernelOp<"residual", (ins Graph_Tensor:$a, Graph_Tensor:$b),

@@ -216,10 +216,14 @@ LogicalResult EmbeddingOp::verifySymbolUses(SymbolTableCollection &symbols) {
                       {*dim(getDimensions(), "vocabulary"), *dim(getDimensions(), "n")});
 }
 
+static bool isEpsilon(double epsilon) {
+  return epsilon >= 0 && !std::isinf(epsilon);
+}
+
 LogicalResult RmsNormOp::verify() {
   double epsilon = getEpsilon().convertToDouble();
   // graph.rms_norm C1
-  if (!(epsilon >= 0) || std::isinf(epsilon))
+  if (!isEpsilon(epsilon))
     return emitOpError() << "has epsilon " << epsilon << "; it is finite and not negative";
   return verifyFloatKernel(*this, getDimensions());
 }
@@ -227,6 +231,32 @@ LogicalResult RmsNormOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifySymbols(*this, symbols)))
     return failure();
   return verifyWeight(*this, symbols, getWeightAttr(), {*dim(getDimensions(), "n")});
+}
+
+LogicalResult LayerNormOp::verify() {
+  double epsilon = getEpsilon().convertToDouble();
+  // graph.layer_norm C1
+  if (!isEpsilon(epsilon))
+    return emitOpError() << "has epsilon " << epsilon << "; it is finite and not negative";
+  return verifyFloatKernel(*this, getDimensions());
+}
+LogicalResult LayerNormOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifySymbols(*this, symbols)) ||
+      failed(verifyWeight(*this, symbols, getWeightAttr(), {*dim(getDimensions(), "n")})))
+    return failure();
+  return getBias() ? verifyWeight(*this, symbols, getBiasAttr(), {*dim(getDimensions(), "n")})
+                   : success();
+}
+
+LogicalResult L2NormOp::verify() {
+  double epsilon = getEpsilon().convertToDouble();
+  // graph.l2_norm C1
+  if (!isEpsilon(epsilon))
+    return emitOpError() << "has epsilon " << epsilon << "; it is finite and not negative";
+  return verifyFloatKernel(*this, getDimensions());
+}
+LogicalResult L2NormOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifySymbols(*this, symbols);
 }
 
 LogicalResult QuantizeActivationOp::verify() {
@@ -310,6 +340,24 @@ LogicalResult GateOp::verify() {
   return verifyFloatKernel(*this, getDimensions());
 }
 LogicalResult GateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifySymbols(*this, symbols);
+}
+
+LogicalResult ActivationOp::verify() {
+  return verifyFloatKernel(*this, getDimensions());
+}
+LogicalResult ActivationOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifySymbols(*this, symbols);
+}
+
+LogicalResult SoftCapOp::verify() {
+  double cap = getCap().convertToDouble();
+  // graph.soft_cap C1
+  if (!(cap > 0) || std::isinf(cap))
+    return emitOpError() << "has cap " << cap << "; it is finite and positive";
+  return verifyFloatKernel(*this, getDimensions());
+}
+LogicalResult SoftCapOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifySymbols(*this, symbols);
 }
 

@@ -110,6 +110,8 @@ class Lowered_KernelOp<string mnemonic> : Lowered_Op<mnemonic, [HasParent<"Entry
 
 def Lowered_EmbeddingOp : Lowered_KernelOp<"embedding">;
 def Lowered_RmsNormOp : Lowered_KernelOp<"rms_norm">;
+def Lowered_LayerNormOp : Lowered_KernelOp<"layer_norm">;
+def Lowered_L2NormOp : Lowered_KernelOp<"l2_norm">;
 def Lowered_QuantizeActivationOp : Lowered_KernelOp<"quantize_activation">;
 def Lowered_LinearOp : Lowered_KernelOp<"linear">;
 def Lowered_RopeTableOp : Lowered_KernelOp<"rope_table">;
@@ -117,6 +119,8 @@ def Lowered_RopeOp : Lowered_KernelOp<"rope">;
 def Lowered_KvStoreOp : Lowered_KernelOp<"kv_store">;
 def Lowered_AttentionOp : Lowered_KernelOp<"attention">;
 def Lowered_GateOp : Lowered_KernelOp<"gate">;
+def Lowered_ActivationOp : Lowered_KernelOp<"activation">;
+def Lowered_SoftCapOp : Lowered_KernelOp<"soft_cap">;
 def Lowered_ResidualOp : Lowered_KernelOp<"residual">;
 def Lowered_SelectRowsOp : Lowered_KernelOp<"select_rows">;
 

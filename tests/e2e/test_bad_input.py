@@ -97,6 +97,14 @@ class BadData(TestCase):
         self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'gating')}: error: "
                     "'gating' is not an op family [E030]", "note: families: 'activation', 'attention', 'embedding', 'gate'")
 
+    def test_C3_AFamilyWithoutAKernelIsUnsupported(self):
+        data = self.data()
+        circuit = data / "circuits" / "llama.json"
+        replace(circuit, '"op": "rms_norm", "name": "ffn_norm"', '"op": "layer_norm", "name": "ffn_norm"')
+        self.refuse(data, f"circuits/llama.json:{position(circuit, chr(34) + 'layer_norm')}: error: no kernel provides "
+                    "'layer_norm' for {input=f32, weight=f32, out=f32, n=64, vectors=1, "
+                    "contract=layer_norm_f32_lanes64_v0, target=cpu} (op 'blk.0.ffn_norm', prefill) [E101]")
+
     def test_C1_WhatIsComputedWhenCompilingIsNoOp(self):
         data = self.data()
         circuit = data / "circuits" / "llama.json"

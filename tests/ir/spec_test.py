@@ -10,7 +10,7 @@ root = pathlib.Path(sys.argv[1])
 def constraints_of_specification():
     found, subject = set(), None
     for line in (root / "ir/spec.md").read_text(encoding="utf-8").splitlines():
-        named = (re.match(r"^(?:\| )?`[!#]?([a-z]+\.[a-z_]+)`", line)
+        named = (re.match(r"^(?:\| )?`[!#]?([a-z]+\.[a-z0-9_]+)`", line)
                  or re.match(r"^Every kernel op \(`([a-z.]+)`\)", line))
         if named:
             subject = named.group(1)
@@ -25,7 +25,7 @@ def constraints_of_specification():
 def labels_of_verifiers():
     found = set()
     for source in root.glob("ir/*IR/*.cpp"):
-        found |= set(re.findall(r"// ([a-z]+\.[a-z_]+ C\d+)$", source.read_text(encoding="utf-8"),
+        found |= set(re.findall(r"// ([a-z]+\.[a-z0-9_]+ C\d+)$", source.read_text(encoding="utf-8"),
                                 re.MULTILINE))
     return found
 

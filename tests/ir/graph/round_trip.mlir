@@ -7,6 +7,10 @@
 // CHECK: graph.embedding 
 // CHECK: graph.rope_table 
 // CHECK: graph.rms_norm 
+// CHECK: graph.layer_norm 
+// CHECK: graph.l2_norm 
+// CHECK: graph.activation 
+// CHECK: graph.soft_cap 
 // CHECK: graph.rope 
 // CHECK: graph.kv_store 
 // CHECK: graph.attention 
@@ -40,6 +44,10 @@ module {
     graph.resolution @x "x" : "embedding" in "prefill" is #k
     graph.resolution @table "table" : "rope_table" in "prefill" is #k
     graph.resolution @norm "norm" : "rms_norm" in "prefill" is #k
+    graph.resolution @layered "layered" : "layer_norm" in "prefill" is #k
+    graph.resolution @unit "unit" : "l2_norm" in "prefill" is #k
+    graph.resolution @bent "bent" : "activation" in "prefill" is #k
+    graph.resolution @capped "capped" : "soft_cap" in "prefill" is #k
     graph.resolution @turned "turned" : "rope" in "prefill" is #k
     graph.resolution @stored "stored" : "kv_store" in "prefill" is #k
     graph.resolution @seen "seen" : "attention" in "prefill" is #k
@@ -54,6 +62,10 @@ module {
     %x = graph.embedding "x" (%rows) weight @we scale "none" dimensions {n = 32, vocabulary = 8} in "prologue" resolved(@resolutions::@x, #k) : (!graph.rows) -> tensor<?x32xf32>
     %table = graph.rope_table "table" (%rows) frequencies @wf dimensions {rope_dims = 16} in "prologue" resolved(@resolutions::@table, #k) : (!graph.rows) -> tensor<?x16xf32>
     %norm = graph.rms_norm "norm" (%x) weight @wn epsilon 1.000000e-05 dimensions {n = 32, vectors = 1} in "layer"[0] resolved(@resolutions::@norm, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %layered = graph.layer_norm "layered" (%norm) weight @wn bias @wn epsilon 9.9999999999999995E-7 dimensions {n = 32, vectors = 1} in "layer"[0] resolved(@resolutions::@layered, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %unit = graph.l2_norm "unit" (%layered) epsilon 9.9999999999999995E-7 dimensions {n = 32, vectors = 1} in "layer"[0] resolved(@resolutions::@unit, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %bent = graph.activation "bent" (%unit) activation "relu" dimensions {n = 32} in "layer"[0] resolved(@resolutions::@bent, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %capped = graph.soft_cap "capped" (%bent) cap 3.000000e+01 dimensions {n = 32} in "layer"[0] resolved(@resolutions::@capped, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %turned = graph.rope "turned" (%norm, %table) pairing "interleaved" dimensions {head_dim = 32, heads = 1, rope_dims = 16} in "layer"[0] resolved(@resolutions::@turned, #k) : (tensor<?x32xf32>, tensor<?x16xf32>) -> tensor<?x32xf32>
     %stored = graph.kv_store "stored" (%rows, %turned, %norm, %kv0) kv @kv0[0] dimensions {head_dim = 32, kv_heads = 1} in "layer"[0] resolved(@resolutions::@stored, #k) : (!graph.rows, tensor<?x32xf32>, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
     %seen = graph.attention "seen" (%rows, %turned, %stored) kv @kv0[0] mask "causal" scale 1.250000e-01 dimensions {head_dim = 32, heads = 1, kv_heads = 1} in "layer"[0] resolved(@resolutions::@seen, #k) : (!graph.rows, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> tensor<?x32xf32>
