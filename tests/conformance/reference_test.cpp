@@ -160,17 +160,20 @@ TEST(C8_ReferenceSeesOrder, OfAttention) {
 // A copy has no error for MPFR to judge: its answer is known.
 TEST(C8_SelectRows, CopiesTheBitsOfTheRowsThatAreSelected) {
   constexpr int64_t n = 5;
-  for (const Fill fill : {Fill::plain, Fill::special}) {
-    auto problem = makeProblem("select_rows_f32_v0", {{"rows", 4}, {"n", n}}, {fill, 1, true, {}});
-    problem->evaluate();
-    const std::vector<int32_t> &selected = problem->call.rows.outputRow;
-    ASSERT_EQ(selected.size(), 4u);
-    for (size_t row = 0; row < selected.size(); ++row)
-      EXPECT_EQ(std::memcmp(problem->floats("out").data() + row * n,
-                            problem->floats("input").data() + selected[row] * n, n * sizeof(float)),
-                0)
-          << "row " << row << ", values " << nameOf(fill);
-  }
+  for (const std::string width : {"f32", "f16"})
+    for (const Fill fill : {Fill::plain, Fill::special}) {
+      auto problem =
+          makeProblem("select_rows_" + width + "_v0", {{"rows", 4}, {"n", n}}, {fill, 1, true, {}});
+      problem->evaluate();
+      const int64_t bytes = reference::rowBytes(width, n);
+      const std::vector<int32_t> &selected = problem->call.rows.outputRow;
+      ASSERT_EQ(selected.size(), 4u);
+      for (size_t row = 0; row < selected.size(); ++row)
+        EXPECT_EQ(std::memcmp(problem->buffers.at("out").base() + row * bytes,
+                              problem->buffers.at("input").base() + selected[row] * bytes, bytes),
+                  0)
+            << width << ", row " << row << ", values " << nameOf(fill);
+    }
 }
 
 TEST(F8_Linear, AnEmptySumIsPlusZeroThenTheBias) {

@@ -1,5 +1,6 @@
 //===- sampler_test.cpp - known answers of the reference's sampler --------===//
 #include "ir/Reference/Philox.h"
+#include "ir/Reference/Storage.h"
 #include "tests/conformance/Problem.h"
 
 #include <cmath>
@@ -32,10 +33,14 @@ TEST(F11_Sampler, PhiloxKnownAnswers) {
   EXPECT_NE(reference::philox4x32({0, 0, 0, 0}, {0, 0}, 9), vectors[0].expected);
 }
 
-int32_t draw(const std::vector<float> &logits, const SampleRequest &request) {
-  auto problem = makeProblem(
-      "sample_philox_v0", {{"rows", 1}, {"vocabulary", static_cast<int64_t>(logits.size())}}, {});
-  std::copy(logits.begin(), logits.end(), problem->floats("logits").begin());
+int32_t draw(const std::vector<float> &logits, const SampleRequest &request,
+             const std::string &contract = "sample_philox_v0") {
+  auto problem =
+      makeProblem(contract, {{"rows", 1}, {"vocabulary", static_cast<int64_t>(logits.size())}}, {});
+  for (size_t i = 0; i < logits.size(); ++i)
+    reference::writeScalar(problem->call.operands.at("logits").storage,
+                           problem->buffers.at("logits").base(), static_cast<int64_t>(i),
+                           logits[i]);
   problem->call.samples = {request};
   problem->evaluate();
   int32_t token = 0;
@@ -102,6 +107,24 @@ TEST(F11_Sampler, SameSeedSameTokenAndTheRightFrequencies) {
 
 // The first word of counter (position 5, stream 0), key 0 decides: u is taken from its upper 24
 // bits.
+// Logits of binary16 are widened exactly, so that they draw what the same values draw in binary32.
+TEST(F11_Sampler, LogitsOfBinary16DrawAsTheirValues) {
+  const std::string half = "sample_philox_f16_v0";
+  Random random(11);
+  for (uint64_t position = 0; position < 50; ++position) {
+    std::vector<float> logits(40); // multiples of 2^-6 below 4
+    for (float &logit : logits)
+      logit = static_cast<float>(random.below(512) - 256) / 64;
+    const SampleRequest request{
+        .temperature = 1, .topP = 0.9f, .repeatPenalty = 1.3f, .position = position, .recent = {3}};
+    EXPECT_EQ(draw(logits, request, half), draw(logits, request));
+  }
+  EXPECT_EQ(draw({1, 1.0001f}, {}), 1);
+  EXPECT_EQ(draw({1, 1.0001f}, {}, half), 0) << "equal in binary16: the lowest id";
+  EXPECT_EQ(draw({1, 70000, 2}, {}, half), -1) << "an infinity in binary16";
+  EXPECT_EQ(draw({1, std::nanf(""), 2}, {.temperature = 1}, half), -1);
+}
+
 TEST(F11_Sampler, TheUniformIsTheFirstWord) {
   const auto word = reference::philox4x32({5, 0, 0, 0}, {0, 0}, 10)[0];
   const float u = static_cast<float>(word >> 8) * 0x1p-24f;
