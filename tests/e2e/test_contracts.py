@@ -96,7 +96,7 @@ class Contracts(Data):
         data = self.data()
         _, err = self.writ("contracts", "residual_f32", "--data", data, code=1)
         self.assertEqual(err, f"{data}/contracts: error: there is no contract 'residual_f32' [E051]\n"
-                              "note: nearest: 'residual_f32_v0'\n")
+                              "note: nearest: 'residual_f32_v0', 'residual_f16_v0'\n")
         _, err = self.writ("contracts", "qqqqqqqqqqqqqqqq", "--data", data, code=1)
         self.assertEqual(err, f"{data}/contracts: error: there is no contract 'qqqqqqqqqqqqqqqq' [E051]\n"
                               "note: `writ contracts` lists the contracts\n")
