@@ -165,7 +165,12 @@ RopeScaling Instantiation::scalingNamed(const Json &name, int64_t dimensions) {
       throw Error(word.location(), "E030",
                   fmt::format("'{}' is not a word of 'frequency_scaling'", word.asString()),
                   {{known.location(), "its words are declared here"}});
-  return readRopeScaling(*rule, model, parameters, dimensions, usedTensors);
+  RopeScaling scaling = readRopeScaling(*rule, model, parameters, dimensions, usedTensors);
+  if (!computesRopeScaling(scaling.word))
+    throw Error(
+        rule->at("type").location(), "E030",
+        fmt::format("the compiler has no formula for the rotary scaling '{}'", scaling.word));
+  return scaling;
 }
 
 /// rn(1 / sqrt(n)), with the factor that a rotary scaling puts on the scores.

@@ -113,6 +113,11 @@ Wide attentionFactor(const RopeScaling &scaling) {
 
 } // namespace
 
+bool computesRopeScaling(std::string_view word) {
+  constexpr std::string_view known[] = {"none", "linear", "ntk", "yarn", "llama3"};
+  return std::find(std::begin(known), std::end(known), word) != std::end(known);
+}
+
 std::vector<double> ropeFrequencies(double base, int64_t dimensions, const RopeScaling &scaling) {
   std::vector<Wide> plain;
   for (int64_t i = 0; i < dimensions / 2; ++i)

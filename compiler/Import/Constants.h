@@ -9,9 +9,13 @@
 #include "compiler/Import/RopeScaling.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace writ {
+
+/// Whether there is a formula for a word of 'frequency_scaling'.
+bool computesRopeScaling(std::string_view word);
 
 /// base^(-2i/dimensions) for i < dimensions / 2, as the scaling changes it and divided by its
 /// factors; each the nearest binary64 to the real number (words of 'frequency_scaling').

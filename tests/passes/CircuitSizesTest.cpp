@@ -45,6 +45,33 @@ TEST(CircuitSizes, F12_E033_RotaryDimensionsAreBounded) {
                 "the rotary base is -1, expected a positive number [E033]");
 }
 
+// A word of the vocabulary that the compiler has no formula for, and one that is no word.
+TEST(CircuitSizes, C1_E030_ARotaryScalingHasAFormula) {
+  const DataTree tree;
+  tree.replace("contracts/vocabulary.json", "    \"frequency_scaling\": {\n",
+               "    \"frequency_scaling\": {\n      \"another\": {\"meaning\": \"t\"},\n");
+  tree.replace("contracts/invariance.json", "[\"none\", \"linear\", \"ntk\",",
+               "[\"another\", \"none\", \"linear\", \"ntk\",");
+  tree.replace(kCircuit, "\"default\": \"linear\"", "\"default\": \"another\"");
+  const auto refusal = [&tree] {
+    try {
+      const Catalog catalog = tree.load();
+      compileTiny(catalog, "portable");
+      return std::string();
+    } catch (const Error &error) {
+      return tree.relative(error.what());
+    }
+  };
+  EXPECT_NE(
+      refusal().find("error: the compiler has no formula for the rotary scaling 'another' [E030]"),
+      std::string::npos)
+      << refusal();
+  tree.replace(kCircuit, "[\"none\", \"linear\", \"yarn\"]", "[\"none\", \"quadratic\"]");
+  EXPECT_NE(refusal().find("error: 'quadratic' is not a word of 'frequency_scaling' [E030]"),
+            std::string::npos)
+      << refusal();
+}
+
 TEST(CircuitSizes, F12_E033_NumbersAreFinite) {
   expectRefusal("\"epsilon\": ", "\"epsilon\" }", "1e300 }",
                 "number 'epsilon' of op 'blk.0.attn_norm' is inf, expected a finite binary32 value "

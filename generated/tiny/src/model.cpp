@@ -5,7 +5,7 @@
 //
 //   circuit     2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c
 //   profile     21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129
-//   resolution  7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7
+//   resolution  df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71
 #include "model.h"
 
 #include "writ/kernels/attention_f16_tiles32_chunks256.h"
@@ -347,8 +347,8 @@ const writ_model_desc kModel = {
     .name = "tiny",
     .circuit = "llama",
     .profile = "portable",
-    .resolution_sha256 = "7244fbfd2605217df206b1967db1bf64c08aeb9b3ffc1d215e23fc9ce2e83cc7",
-    .call_sha256 = "c8d6aec04f1bbdf5b4588d87ba148277b860c9cc9484358731ed183caaadc3d8",
+    .resolution_sha256 = "df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71",
+    .call_sha256 = "bfe52555d2615ac583331f1c5713503969061cd0983091c477d6f6265122532d",
     .model_sha256 = "",
     .circuit_sha256 = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c",
     .profile_sha256 = "21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129",
