@@ -169,6 +169,8 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
     checkOverlaps(catalog, reader.found);
   }
   if (reader.found.empty())
+    checkMapClaims(catalog, reader.found);
+  if (reader.found.empty())
     reader.readInvariance();
   if (!reader.found.empty())
     throw Error(std::move(reader.found));

@@ -18,6 +18,9 @@ void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkKernelMaps(const Catalog &catalog, const KnownFunctions &functions,
                      std::vector<Diagnostic> &found);
 void checkOverlaps(const Catalog &catalog, std::vector<Diagnostic> &found);
+/// E128: a map contradicts a contract that it claims to keep. E303: it splits elsewhere. All names
+/// are known and of the right family.
+void checkMapClaims(const Catalog &catalog, std::vector<Diagnostic> &found);
 /// E304: a contract whose invariance cannot be derived. E127: a map that breaks it.
 void checkInvariance(const Catalog &catalog, std::vector<Diagnostic> &found);
 

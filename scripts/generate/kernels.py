@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes declarations and the provider table from the kernel maps.
 
-  kernels.py generate --maps DIR --sources DIR --include DIR... --out DIR
+  kernels.py generate --maps DIR --sources DIR --include DIR... --out DIR [--compile-commands F]
       OUT/include/writ/kernels/<id>.h   argument block, bodies, serial and threaded entry
       OUT/kernel_table.cpp              every provider, found by id
+      The table binds each provider to its sources, and to the flags of F (compile_commands.json).
   kernels.py sources --maps DIR --sources DIR --isa NAME
       the sources that have a body for an instruction set, separated by ';'
 
@@ -14,6 +15,7 @@ import hashlib
 import json
 import pathlib
 import re
+import shlex
 import sys
 
 # as writ_isa numbers them, each with the architecture that has it
@@ -127,6 +129,48 @@ def source_digest(source, includes, out):
     return digest.hexdigest()
 
 
+def body_commands(compile_commands):
+    """(source, isa) → the words that compile that body, of a compile_commands.json."""
+    found = {}
+    for entry in json.loads(compile_commands.read_text(encoding="utf-8")):
+        if "-DWRIT_ISA_NAME=" in entry["command"]:
+            words = shlex.split(entry["command"])
+            isa = next(word.split("=", 1)[1] for word in words if word.startswith("-DWRIT_ISA_NAME="))
+            found[pathlib.Path(entry["directory"], entry["file"]).resolve(), isa] = words
+    return found
+
+
+def compile_flags(commands, kernel, source):
+    """isa → what decides the code of its body: compiler and flags, without paths and warnings.
+
+    Bodies of another architecture are not built, and have none."""
+    built = {isa for _, isa in commands}
+    wanted = [isa for isa in ISAS if isa in built and isa in kernel["isa"]]
+    missing = [isa for isa in wanted if (source.resolve(), isa) not in commands]
+    if missing:
+        raise Fault(f"{source}: no compile command of {', '.join(missing)}")
+    return {isa: " ".join(code_words(commands[source.resolve(), isa])) for isa in wanted}
+
+
+def code_words(words):
+    """Of a compile command: the compiler's name, then every word that can change what it makes."""
+    if pathlib.Path(words[0]).name == "ccache":
+        words = words[1:]
+    kept = [pathlib.Path(words[0]).name]
+    words = iter(words[1:])
+    for word in words:
+        if word in ("-o", "-c", "-I", "-isystem", "-MT", "-MF"):
+            next(words, None)  # with a file or a folder
+        elif not word.startswith(("-I", "-W", "-g", "-MD", "-fdiagnostics")):
+            kept.append(word)
+    return kept
+
+
+def flags_digest(flags):
+    """SHA-256 over (isa, flags) of every body."""
+    return hashlib.sha256("".join(f"{isa}\n{flags[isa]}\n" for isa in flags).encode()).hexdigest()
+
+
 def units_expression(kernel):
     return " * ".join("args." + name for name in kernel["threading"]["extent"])
 
@@ -140,12 +184,17 @@ def header_text(kernel, map_name):
                      for isa in ISAS if isa in kernel["isa"])
     grain = kernel["threading"]["grain"]
     extent = units_expression(kernel)
+    thresholds = "".join(f"constexpr int64_t {name}_{variable}_thresholds[] = {{{', '.join(map(str, numbers))}}};\n"
+                         for variable, numbers in sorted(kernel.get("thresholds", {}).items()))
+    if thresholds:
+        thresholds = f"/// Where the arithmetic changes, as the map says.\n{thresholds}\n"
     return (
         BANNER.format(map_name) + f"#ifndef {guard}\n#define {guard}\n\n"
         '#include "writ/kernel_abi.h"\n\n'
         f"/// The argument block of {name}, in the order of its map.\n"
         f"struct {name}_args {{\n{slots}}};\n"
         f"static_assert(sizeof({name}_args) == {8 * len(kernel['arguments'])});\n\n"
+        f"{thresholds}"
         f"/// Bodies: each computes units [begin, end) of {grain} of the extent "
         f"{' * '.join(kernel['threading']['extent'])}.\n{bodies}\n"
         f'extern "C" const writ_provider {name}_provider;\n\n'
@@ -170,7 +219,7 @@ def body_slot(kernel, isa):
     return f"WRIT_{ISAS[isa]}({body})" if ISAS[isa] else body
 
 
-def table_text(kernels, digests):
+def table_text(kernels, digests, flags):
     text = BANNER.format("kernel_maps/*/*.json")
     text += "".join(f'#include "writ/kernels/{k["map"]["id"]}.h"\n' for k in kernels)
     text += '#include "writ/kernel_table.h"\n\n// bodies of another architecture are not built\n'
@@ -199,7 +248,15 @@ def table_text(kernels, digests):
              "    const int order = compare(id, table[middle]->id);\n"
              "    if (order == 0)\n      return table[middle];\n"
              "    if (order < 0)\n      high = middle;\n    else\n      low = middle + 1;\n"
-             "  }\n  return nullptr;\n}\n")
+             "  }\n  return nullptr;\n}\n\n"
+             "namespace {\n\n// in the order of the table; empty where the build did not say\n"
+             "const char *const flags[] = {\n")
+    text += "".join(f'    "{flags.get(k["map"]["id"], "")}",\n' for k in kernels)
+    text += ("};\n\n} // namespace\n\n"
+             'extern "C" const char *writ_flags_sha256(const writ_provider *provider) {\n'
+             "  for (uint32_t i = 0; i < tableSize; ++i)\n"
+             "    if (table[i] == provider)\n      return flags[i];\n"
+             '  return "";\n}\n')
     return text
 
 
@@ -214,6 +271,10 @@ def generate(options):
     out = options.out.resolve()
     includes = [folder.resolve() for folder in options.include]
     digests = {k["map"]["id"]: source_digest(k["source"], includes, out) for k in kernels}
+    flags = {}
+    if options.compile_commands:
+        commands = body_commands(options.compile_commands)
+        flags = {k["map"]["id"]: flags_digest(compile_flags(commands, k["map"], k["source"])) for k in kernels}
     folder = out / "include/writ/kernels"
     written = set()
     for k in kernels:
@@ -223,7 +284,7 @@ def generate(options):
         written.add(header)
     for old in set(folder.glob("*.h")) - written:
         old.unlink()
-    write_if_changed(out / "kernel_table.cpp", table_text(kernels, digests))
+    write_if_changed(out / "kernel_table.cpp", table_text(kernels, digests, flags))
 
 
 def main():
@@ -238,6 +299,7 @@ def main():
             command.add_argument("--include", type=pathlib.Path, action="append", default=[],
                                  help="folders of project headers, searched in order")
             command.add_argument("--out", type=pathlib.Path, required=True)
+            command.add_argument("--compile-commands", type=pathlib.Path, help="of the build: the flags of each body")
         else:
             command.add_argument("--isa", choices=ISAS, required=True)
     options = parser.parse_args()

@@ -2,6 +2,7 @@
 """scripts/generate/kernels.py names each fault of a map and writes the same text twice."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,10 @@ TOOL = ROOT / "scripts/generate/kernels.py"
 failures = 0
 
 
-def generate(folder):
+def generate(folder, *more):
     return subprocess.run(
         [sys.executable, TOOL, "generate", "--maps", folder / "maps", "--sources", folder / "src",
-         "--include", folder, "--include", ROOT / "runtime/include", "--out", folder / "out"],
+         "--include", folder, "--include", ROOT / "runtime/include", "--out", folder / "out", *more],
         capture_output=True, text=True, check=False)
 
 
@@ -58,6 +59,43 @@ with tempfile.TemporaryDirectory() as name:
 
     (folder / "src/residual/residual_f32.cpp").unlink()
     fault(folder, "a missing source", "'residual_f32' has no source")
+
+    # What the map says of thresholds is a constant for the kernel to hold its own against.
+    path = fresh(folder)
+    path.write_text(path.read_text().replace('"functions"', '"thresholds": {"kv_len": [257, 512]},\n  "functions"'))
+    generate(folder)
+    header = (folder / "out/include/writ/kernels/residual_f32.h").read_text()
+    check("thresholds are in the header", "constexpr int64_t residual_f32_kv_len_thresholds[] = {257, 512};" in header,
+          header)
+
+    # Flags: those that decide the code are bound, those that do not are not.
+    fresh(folder)
+    source = folder / "src/residual/residual_f32.cpp"
+
+    def flags_of(words="-O2", compiler="/usr/bin/g++", isas=("scalar", "avx2", "avx512")):
+        commands = [{"directory": "/", "file": str(source), "command":
+                     f"{compiler} -DWRIT_ISA_NAME={isa} {words} -std=c++20 -o {isa}.o -c {source}"} for isa in isas]
+        (folder / "commands.json").write_text(json.dumps(commands))
+        result = generate(folder, "--compile-commands", folder / "commands.json")
+        if result.returncode:
+            return result.stderr
+        return re.search(r'flags\[\] = \{\n    "(\w*)"', (folder / "out/kernel_table.cpp").read_text())[1]
+
+    plain = flags_of()
+    check("a digest of flags", re.fullmatch("[0-9a-f]{64}", plain), plain)
+    for words in ("-O3", "-O2 -ffast-math", "-O2 -DX=1", "-O2 -mavx"):
+        check(f"{words} is bound", flags_of(words) not in ("", plain))
+    check("the compiler is bound", flags_of(compiler="/usr/bin/clang++-14") != plain)
+    for words in ("-O2 -g", "-O2 -Wall -Werror", "-O2 -I/some/folder", "-I /some/folder -O2", "-isystem /x -O2"):
+        check(f"{words} is not bound", flags_of(words) == plain)
+    check("the place of the compiler is not bound", flags_of(compiler="ccache /opt/bin/g++") == plain)
+    other = json.dumps([{"directory": "/", "file": "other.cpp", "command": "c++ -DWRIT_ISA_NAME=avx512 -c other.cpp"}])
+    (folder / "commands.json").write_text(other)
+    result = generate(folder, "--compile-commands", folder / "commands.json")
+    check("a body without a command", "no compile command of avx512" in result.stderr, result.stderr)
+    check("bodies of another architecture have no flags", flags_of(isas=("scalar", "avx2")) not in ("", plain))
+    generate(folder)
+    check("without commands there is no digest", 'flags[] = {\n    "",' in (folder / "out/kernel_table.cpp").read_text())
 
     path = fresh(folder)
     path.rename(path.with_name("other.json"))
