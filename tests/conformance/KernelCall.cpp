@@ -248,6 +248,20 @@ std::string KernelCall::kvDifference() const {
   return "";
 }
 
+int64_t KernelCall::elements() const {
+  int64_t count = 0;
+  for (const std::string &output : problem.outputs()) {
+    const reference::Operand &operand = problem.call.operands.at(output);
+    const int64_t columns = operand.shape.back();
+    count += static_cast<int64_t>(operand.bytes.size()) /
+             reference::rowBytes(operand.storage, columns) * columns;
+  }
+  if (problem.family() == "kv_store") // K and V of each row
+    count += static_cast<int64_t>(2 * problem.call.rows.position.size()) * problem.kv.kvHeads *
+             problem.kv.headDim;
+  return count;
+}
+
 std::string KernelCall::difference() const {
   for (const auto &[name, buffer] : operands)
     if (!buffer.guardIsIntact())
@@ -260,16 +274,6 @@ std::string KernelCall::difference() const {
         !found.empty())
       return found;
   return problem.family() == "kv_store" ? kvDifference() : "";
-}
-
-bool accepts(const nlohmann::json &map, const Dimensions &dimensions) {
-  for (const auto &[name, size] : dimensions) {
-    const nlohmann::json range = map.at("dimensions").value(name, nlohmann::json::object());
-    if (size < range.value("min", int64_t(1)) || size > range.value("max", INT64_MAX) ||
-        size % range.value("multiple_of", int64_t(1)) != 0)
-      return false;
-  }
-  return true;
 }
 
 } // namespace writ::test

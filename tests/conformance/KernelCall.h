@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tests/conformance/Problem.h"
+#include "tests/conformance/Shapes.h"
 #include "tests/kernels/instruction_sets.h"
 #include "writ/kernel_abi.h"
 #include "writ/model_abi.h"
@@ -28,6 +28,8 @@ public:
   void poison();
   /// Runs the units in these ranges, in order.
   void run(writ_body body, const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
+  /// Output elements that difference() compares.
+  int64_t elements() const;
   /// What differs from the outputs of the reference, or "". Call problem.evaluate() first.
   std::string difference() const;
 
@@ -53,8 +55,5 @@ private:
   Buffer scratch;
   std::vector<writ_sample_parameters> parameters;
 };
-
-/// Whether a provider's map takes an op of these dimensions.
-bool accepts(const nlohmann::json &map, const Dimensions &dimensions);
 
 } // namespace writ::test

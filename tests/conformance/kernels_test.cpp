@@ -9,6 +9,8 @@
 #include "writ/kernel_table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <set>
@@ -16,21 +18,17 @@
 namespace writ::test {
 namespace {
 
-struct Shape {
-  Dimensions dimensions;
-  std::vector<int32_t> positions = {};
-  int64_t window = 0; ///< where the contract has one; 0: another for each kind of values
-};
-
 struct Case {
   std::string provider, isa;
   Shape shape;
+  bool atEdges = false; ///< every shape of edgeShapes() instead
 };
 void PrintTo(const Case &c, std::ostream *out) {
   *out << c.provider << " " << c.isa;
 }
 
-/// Shapes at, below and above each tile, block and threshold that a family's kernels know.
+/// Chosen shapes of a family: tails and whole tiles of several dimensions together. edgeShapes()
+/// adds what the data name.
 std::vector<Shape> shapesOf(const std::string &family) {
   std::vector<Shape> shapes;
   if (family == "linear") {
@@ -101,15 +99,21 @@ std::vector<Shape> shapesOf(const std::string &family) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (const auto &[id, map] : Data::get().kernelMaps)
-    for (const std::string isa : map["isa"])
+    for (const std::string isa : map["isa"]) {
+      if (!isBuilt(isaOf(isa)))
+        continue;
       for (const Shape &shape : shapesOf(map["op"]))
-        if (isBuilt(isaOf(isa)) && accepts(map, shape.dimensions))
+        if (accepts(map, shape.dimensions))
           list.push_back({id, isa, shape});
+      list.push_back({id, isa, {}, true});
+    }
   return list;
 }
 
 std::string caseName(const testing::TestParamInfo<Case> &info) {
   std::string name = info.param.provider + "_" + info.param.isa;
+  if (info.param.atEdges)
+    return name + "_edges";
   for (const auto &[dimension, size] : info.param.shape.dimensions)
     name += "_" + dimension + std::to_string(size);
   return name;
@@ -132,6 +136,37 @@ std::vector<Ranges> splits(int64_t units, Random &random) {
   return {{{0, units}}, single, pieces};
 }
 
+constexpr Fill kFills[] = {Fill::plain, Fill::cancelling, Fill::spread,
+                           Fill::equal, Fill::tiny,       Fill::special};
+constexpr int64_t kWindows[] = {1, 31, 32, 33, 256, 300}; // one for each kind of values
+
+/// One body against the reference over one contract, shape and kind of values, split in each way.
+/// Returns what differs, or ""; adds what was compared to `elements`.
+std::string compare(const Case &c, const std::string &contract, const Shape &shape, Fill fill,
+                    uint64_t seed, int64_t &elements) {
+  const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
+  const writ_provider *provider = writ_find_provider(c.provider.c_str());
+  const writ_body body = provider ? provider->bodies[isaOf(c.isa)] : nullptr;
+  if (!body)
+    return "there is no such body";
+  Random random(seed);
+  auto problem =
+      makeProblem(contract, shape.dimensions,
+                  {fill, seed, seed % 2 == 0, shape.positions,
+                   shape.window > 0 ? shape.window : kWindows[seed % std::size(kWindows)]});
+  problem->evaluate();
+  KernelCall call(*problem, map, seed);
+  for (const Ranges &ranges : splits(call.units(), random)) {
+    call.poison();
+    call.run(body, ranges);
+    if (const std::string difference = call.difference(); !difference.empty())
+      return contract + " " + nameOf(shape) + ", values " + nameOf(fill) + ", " +
+             std::to_string(ranges.size()) + " ranges: " + difference;
+    elements += call.elements();
+  }
+  return "";
+}
+
 class C8_ProductionEqualsReference : public testing::TestWithParam<Case> {};
 
 TEST_P(C8_ProductionEqualsReference, BitForBit) {
@@ -141,29 +176,30 @@ TEST_P(C8_ProductionEqualsReference, BitForBit) {
     GTEST_SKIP();
   }
   const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
-  const writ_provider *provider = writ_find_provider(c.provider.c_str());
-  ASSERT_NE(provider, nullptr);
-  const writ_body body = provider->bodies[isaOf(c.isa)];
-  ASSERT_NE(body, nullptr);
   uint64_t seed = 0;
-  constexpr int64_t windows[] = {1, 31, 32, 33, 256, 300}; // one for each kind of values
-  for (const std::string contract : map["contracts"])
-    for (const Fill fill :
-         {Fill::plain, Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny, Fill::special}) {
-      Random random(++seed);
-      auto problem =
-          makeProblem(contract, c.shape.dimensions,
-                      {fill, seed, seed % 2 == 0, c.shape.positions,
-                       c.shape.window > 0 ? c.shape.window : windows[seed % std::size(windows)]});
-      problem->evaluate();
-      KernelCall call(*problem, map, seed);
-      for (const Ranges &ranges : splits(call.units(), random)) {
-        call.poison();
-        call.run(body, ranges);
-        ASSERT_EQ(call.difference(), "")
-            << contract << ", values " << nameOf(fill) << ", " << ranges.size() << " ranges";
+  int64_t elements = 0;
+  std::string fills, shapes;
+  for (const std::string contract : map["contracts"]) {
+    // A shape of its own in each case; all edges of the data, with values in turn, in one case.
+    const std::vector<Shape> edges =
+        c.atEdges ? edgeShapes(map, contract) : std::vector<Shape>{c.shape};
+    ASSERT_FALSE(edges.empty());
+    for (size_t i = 0; i < edges.size(); ++i) {
+      shapes += (shapes.empty() ? "" : ",") + nameOf(edges[i]);
+      for (size_t fill = 0; fill < std::size(kFills); ++fill) {
+        ++seed;
+        if (c.atEdges && fill != i % std::size(kFills))
+          continue;
+        ASSERT_EQ(compare(c, contract, edges[i], kFills[fill], seed, elements), "");
       }
     }
+  }
+  EXPECT_GT(elements, 0);
+  for (const Fill fill : kFills)
+    fills += (fills.empty() ? "" : ",") + std::string(nameOf(fill));
+  RecordProperty("elements", std::to_string(elements));
+  RecordProperty("fills", fills);
+  RecordProperty("shapes", shapes);
 }
 
 INSTANTIATE_TEST_SUITE_P(, C8_ProductionEqualsReference, testing::ValuesIn(cases()), caseName);
@@ -232,6 +268,58 @@ TEST(C8_ComparisonSees, OneBit) {
 
 TEST(C8_ComparisonSees, NaN) {
   EXPECT_NE(differenceAfter([](std::span<float> out) { out[3] = std::nanf(""); }), "");
+}
+
+TEST(C8_ComparisonSees, AnInfinity) {
+  EXPECT_NE(differenceAfter([](std::span<float> out) { out[3] = HUGE_VALF; }), "");
+}
+
+TEST(C8_ComparisonSees, TheSignOfZero) {
+  auto problem = makeProblem("residual_f32_v0", {{"rows", 2}, {"n", 5}}, {});
+  for (const char *operand : {"a", "b"})
+    std::ranges::fill(problem->floats(operand), 0.0f);
+  problem->evaluate();
+  KernelCall call(*problem, Data::get().kernelMaps.at("residual_f32"), 1);
+  call.poison();
+  call.run(writ_find_provider("residual_f32")->bodies[WRIT_ISA_SCALAR], {{0, call.units()}});
+  EXPECT_EQ(call.difference(), "");
+  problem->floats("out")[9] = -0.0f;
+  EXPECT_NE(call.difference(), "");
+}
+
+TEST(C8_ComparisonSees, AWriteBeyondTheEnd) {
+  auto problem = makeProblem("residual_f32_v0", {{"rows", 2}, {"n", 5}}, {});
+  problem->evaluate();
+  KernelCall call(*problem, Data::get().kernelMaps.at("residual_f32"), 1);
+  call.poison();
+  const writ_body beyond = [](const void *args, int64_t begin, int64_t end) {
+    writ_find_provider("residual_f32")->bodies[WRIT_ISA_SCALAR](args, begin, end);
+    float *out; // the argument block's third slot, as the map says
+    std::memcpy(&out, static_cast<const char *>(args) + 2 * sizeof(void *), sizeof(out));
+    out[10] = 0.0f;
+  };
+  call.run(beyond, {{0, call.units()}});
+  EXPECT_EQ(call.difference(), "operand 'out' was written beyond its end");
+}
+
+// The shapes that the data name are there: a map's step, a contract's lanes, tile and threshold.
+TEST(C8_EdgesOfTheData, AreOneBelowAtAndOneAbove) {
+  const auto sizes = [](const char *provider, const char *contract, const char *dimension) {
+    std::set<int64_t> found;
+    for (const Shape &shape : edgeShapes(Data::get().kernelMaps.at(provider), contract))
+      found.insert(dimension ? shape.dimensions.at(dimension)
+                             : 1 + *std::ranges::max_element(shape.positions));
+    return found;
+  };
+  const auto holds = [](const std::set<int64_t> &found, std::vector<int64_t> wanted) {
+    return std::ranges::all_of(wanted, [&](int64_t size) { return found.contains(size); });
+  };
+  EXPECT_TRUE(holds(sizes("rms_norm_f32", "rms_norm_f32_lanes64_v0", "n"), {1, 63, 64, 65}));
+  EXPECT_TRUE(
+      holds(sizes("linear_q4_1_i8_b32", "linear_q4_1_i8_b32_v0", "k"), {32, 64, 224, 256, 288}));
+  EXPECT_TRUE(holds(
+      sizes("attention_f16_tiles32_chunks256", "attention_f16_kv_tiles32_chunks256_v0", nullptr),
+      {31, 32, 33, 255, 256, 257, 258}));
 }
 
 TEST(C8_ComparisonSees, UnitsThatDidNotRun) {

@@ -12,16 +12,17 @@
 
 #include <gtest/gtest.h>
 #include <iostream>
+#include <thread>
 
 namespace writ::test {
 namespace {
 
-constexpr int kThreads[] = {1, 2, 3, 7};
+/// 1, 2, 3, 7, and more than this machine has cores (0 stands for that).
+constexpr int kThreads[] = {1, 2, 3, 7, 0};
 
-struct Shape {
-  Dimensions dimensions;
-  std::vector<int32_t> positions = {};
-};
+int32_t threadsOf(int named) {
+  return named > 0 ? named : static_cast<int32_t>(2 * std::thread::hardware_concurrency() + 1);
+}
 
 /// More units than threads, and fewer; an odd number of each.
 std::vector<Shape> shapesOf(const std::string &family) {
@@ -55,18 +56,20 @@ std::vector<Shape> shapesOf(const std::string &family) {
 struct Case {
   std::string provider, isa;
   int threads;
+  int index; ///< of the number of threads
 };
 void PrintTo(const Case &c, std::ostream *out) {
-  *out << c.provider << " " << c.isa << " with " << c.threads << " threads";
+  *out << c.provider << " " << c.isa << " with "
+       << (c.threads > 0 ? std::to_string(c.threads) : "more") << " threads";
 }
 
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (const auto &[id, map] : Data::get().kernelMaps)
     for (const std::string isa : map["isa"])
-      for (const int threads : kThreads)
+      for (size_t i = 0; i < std::size(kThreads); ++i)
         if (isBuilt(isaOf(isa)))
-          list.push_back({id, isa, threads});
+          list.push_back({id, isa, kThreads[i], static_cast<int>(i)});
   return list;
 }
 
@@ -81,36 +84,47 @@ TEST_P(C8_ThreadedEqualsReference, BitForBit) {
   const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
   const ThreadedEntry entry = findThreadedEntry(map["functions"]["threaded"]);
   ASSERT_NE(entry, nullptr);
-  writ_pool pool(c.threads, c.threads);
+  const int32_t threads = threadsOf(c.threads);
+  writ_pool pool(threads, threads);
   writ_step step{};
   step.isa = isaOf(c.isa);
   step.pool = &pool;
   uint64_t seed = 100;
   int compared = 0;
-  for (const std::string contract : map["contracts"])
+  const auto compare = [&](const std::string &contract, const Shape &shape, Fill fill) {
+    auto problem =
+        makeProblem(contract, shape.dimensions, {fill, ++seed, seed % 2 == 0, shape.positions});
+    problem->evaluate();
+    KernelCall call(*problem, map, seed);
+    call.poison();
+    entry(&step, 0, call.arguments());
+    ++compared;
+    return call.difference();
+  };
+  for (const std::string contract : map["contracts"]) {
     for (const Shape &shape : shapesOf(map["op"]))
-      for (const Fill fill : {Fill::plain, Fill::special}) {
-        if (!accepts(map, shape.dimensions))
-          continue;
-        auto problem =
-            makeProblem(contract, shape.dimensions, {fill, ++seed, seed % 2 == 0, shape.positions});
-        problem->evaluate();
-        KernelCall call(*problem, map, seed);
-        call.poison();
-        entry(&step, 0, call.arguments());
-        ASSERT_EQ(call.difference(), "") << contract << ", values " << nameOf(fill);
-        ++compared;
-      }
+      for (const Fill fill : {Fill::plain, Fill::special})
+        if (accepts(map, shape.dimensions)) {
+          ASSERT_EQ(compare(contract, shape, fill), "")
+              << contract << " " << nameOf(shape) << ", values " << nameOf(fill);
+        }
+    // What the data name, a part of it for each number of threads: together all of it.
+    const std::vector<Shape> edges = edgeShapes(map, contract, threads);
+    for (size_t i = static_cast<size_t>(c.index); i < edges.size(); i += std::size(kThreads))
+      ASSERT_EQ(compare(contract, edges[i], Fill::plain), "")
+          << contract << " " << nameOf(edges[i]);
+  }
   EXPECT_GT(compared, 0) << "no shape that the provider takes";
   RecordProperty("provider", c.provider);
   RecordProperty("isa", c.isa);
-  RecordProperty("threads", c.threads);
+  RecordProperty("threads", threads);
   RecordProperty("compared", compared);
 }
 
 std::string caseName(const testing::TestParamInfo<Case> &info) {
+  const int threads = info.param.threads;
   return info.param.provider + "_" + info.param.isa + "_threads" +
-         std::to_string(info.param.threads);
+         (threads > 0 ? std::to_string(threads) : "MoreThanCores");
 }
 
 INSTANTIATE_TEST_SUITE_P(, C8_ThreadedEqualsReference, testing::ValuesIn(cases()), caseName);
