@@ -13,18 +13,26 @@ namespace {
 EvidenceNeed contractNeed(const std::string &contract, const Location &location) {
   return {"contract",
           contract,
-          {"contract:" + contract, "functions", "vocabulary", "reference"},
+          {"contract:" + contract, "functions", "vocabulary", "reference", "oracle"},
           location};
 }
 
 /// A provider's record speaks of every contract that its map names.
 EvidenceNeed providerNeed(const KernelMap &map, const Location &location) {
-  EvidenceNeed need{"provider", map.id, {"map:" + map.id, "source:" + map.id}, location};
+  EvidenceNeed need{
+      "provider", map.id, {"map:" + map.id, "source:" + map.id, "flags:" + map.id}, location};
   for (const std::string &contract : map.contracts)
     need.bound.push_back("contract:" + contract);
   for (const char *key : {"functions", "vocabulary", "reference"})
     need.bound.push_back(key);
   return need;
+}
+
+/// SHA-256 of all that a record says besides this digest: a record that somebody edited is none.
+std::string sealOf(const Json &record) {
+  nlohmann::json rest = record.plain();
+  rest.erase("sha256");
+  return sha256Json(rest);
 }
 
 } // namespace
@@ -97,6 +105,8 @@ std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
   if (record.at("kind").asString() != need.kind || record.at("subject").asString() != need.subject)
     return fmt::format("the record speaks of {} '{}'", record.at("kind").asString(),
                        record.at("subject").asString());
+  if (sealOf(record) != record.at("sha256").asString())
+    return "it was edited after it was made";
   const std::string &verdict = record.at("verdict").asString();
   if (verdict != "validated")
     return fmt::format("its verdict is '{}'", verdict);

@@ -19,11 +19,12 @@
 
 namespace writ {
 
-/// Digests of what is there now, keyed as records write them: "contract:ID", "map:ID", "source:ID",
-/// "circuit:ID", "profile:ID", "functions", "vocabulary", "reference".
+/// Digests of what is there now, keyed as records write them: "contract:ID", "map:ID", "source:ID"
+/// and "flags:ID" (of a kernel's sources, and of the flags of its bodies), "circuit:ID",
+/// "profile:ID", "functions", "vocabulary", "reference" and "oracle" (what judges the reference).
 using CurrentDigests = std::map<std::string, std::string>;
 
-/// Those of the catalog; the caller adds "source:ID" and "reference".
+/// Those of the catalog; the caller adds "source:ID", "flags:ID", "reference" and "oracle".
 CurrentDigests catalogDigests(const Catalog &catalog);
 
 /// One record that production needs: where it lies, and the keys that it must bind.

@@ -13,6 +13,8 @@ quantized file, which shows what 8-bit activations cost an engine that is truste
                          exceeds twice the row's largest difference; no logit is not finite
   accuracy-nmse          portable: the NMSE over all texts is at most 1.1 × llama.cpp's on the
                          quantized file
+  …, short KV; long KV   the first and the third over the rows that see fewer keys than any threshold of
+                         the profiles' contracts, and over those that see as many as the last or more
   accuracy-perplexity    f32 and portable: within 1% of the oracle's on each text of 2,000 tokens
   record                 what `writ score` says of itself (ids, rows, digests, perplexity) is so
 
@@ -53,6 +55,7 @@ from oracles import (
 PROFILES = ("f32", "portable")
 MEANING_NMSE = 2e-6
 ACCURACY_RATIO = 1.1
+ACCURACY_RATIO_OF_RANGE = 1.25  # of a part of the rows: the noise of 8-bit activations scatters more
 PERPLEXITY_RELATIVE = 0.01
 PERPLEXITY_TOKENS = 2000
 SELF_PERPLEXITY_RELATIVE = 1e-4  # the figure that writ gives against the one from its logits
@@ -109,6 +112,31 @@ def false_claims(said, logits, ids, model_sha256, perplexity):
     return wrong
 
 
+def kv_thresholds():
+    """Lengths of the history at which a contract of the profiles changes its arithmetic, sorted."""
+    contracts = ROOT / "contracts"
+    fields = json.loads((contracts / "vocabulary.json").read_text()).get("thresholds", {})
+    found = set()
+    for profile in PROFILES:
+        for rule in json.loads((contracts / "profiles" / f"{profile}.json").read_text())["rules"]:
+            contract = json.loads((contracts / rule["op"] / f"{rule['contract']}.json").read_text())
+            for field, variable in fields.items():
+                value = contract
+                for key in field.split("."):
+                    value = value.get(key) if isinstance(value, dict) else None
+                if variable == "kv_len" and value is not None:
+                    found.add(value)
+    if not found:
+        raise Unresolved("no contract of the profiles has a threshold of the history's length")
+    return sorted(found)
+
+
+def ranges_of(rows, thresholds):
+    """Rows of a text in three parts: short histories, those between thresholds, long ones."""
+    short, long = min(rows, thresholds[0] - 1), min(rows, thresholds[-1] - 1)
+    return {"short KV": slice(0, short), "between": slice(short, long), "long KV": slice(long, rows)}
+
+
 class Comparison:
     """One model against its oracle, text by text."""
 
@@ -118,6 +146,10 @@ class Comparison:
         self.oracle_file = pathlib.Path(folder, "oracle.safetensors")
         self.other_file = pathlib.Path(folder, "other.safetensors")
         self.totals = {name: numerics.Difference() for name in (*PROFILES, "quantized")}
+        self.thresholds = kv_thresholds()
+        self.ranges = {part: {name: numerics.Difference() for name in self.totals}
+                       for part in ("short KV", "between", "long KV")}  # fmt: skip
+        self.rows = dict.fromkeys(self.ranges, 0)
         self.false_claims = []
 
     def _oracle_logits(self, file, out):
@@ -125,7 +157,11 @@ class Comparison:
         return numerics.read_safetensors(out)["logits"]
 
     def _against(self, name, logits, oracle_logits, ids):
-        difference = numerics.compare(logits, oracle_logits)
+        difference = numerics.Difference()
+        for part, rows in ranges_of(len(oracle_logits), self.thresholds).items():
+            of_part = numerics.compare(logits[rows], oracle_logits[rows])
+            self.ranges[part][name] += of_part
+            difference += of_part
         self.totals[name] += difference
         return {
             "nmse": difference.nmse,
@@ -141,6 +177,8 @@ class Comparison:
         self.ids_file.write_text(json.dumps(ids))
         oracle_logits = self._oracle_logits(self.model.f32_path, self.oracle_file)
         figures = {"tokens": len(ids), "oracle_perplexity": numerics.perplexity(oracle_logits, ids)}
+        for part, rows in ranges_of(len(ids), self.thresholds).items():
+            self.rows[part] += rows.stop - rows.start
         logits = self._oracle_logits(self.model.path, self.other_file)
         figures["quantized"] = self._against("quantized", logits, oracle_logits, ids)
         for profile in PROFILES:
@@ -169,7 +207,18 @@ class Comparison:
             figures[profile]["first_greedy_difference"] = first
 
 
-def verdicts(texts, totals, claims):
+def range_verdicts(ranges):
+    """The bounds of NMSE over short and over long histories; a range without rows keeps none."""
+    for part in ("short KV", "long KV"):
+        of = {name: difference.nmse for name, difference in ranges[part].items()}
+        limit = ACCURACY_RATIO_OF_RANGE * of["quantized"]
+        yield {"bound": f"meaning-nmse, {part}", "kept": bool(of["f32"] < MEANING_NMSE),
+               "figure": of["f32"], "limit": MEANING_NMSE}  # fmt: skip
+        yield {"bound": f"accuracy-nmse, {part}", "kept": bool(of["portable"] <= limit),
+               "figure": of["portable"], "limit": limit}  # fmt: skip
+
+
+def verdicts(texts, totals, claims, ranges):
     """Each bound: its name, whether it is kept, and the figure that decides."""
     meaning = max([text["f32"]["nmse"] for text in texts.values()] + [totals["f32"].nmse],
                   key=lambda nmse: (np.isnan(nmse), nmse))  # fmt: skip
@@ -182,6 +231,7 @@ def verdicts(texts, totals, claims):
         {"bound": "accuracy-nmse", "kept": bool(portable <= ACCURACY_RATIO * quantized),
          "figure": portable, "limit": ACCURACY_RATIO * quantized},
     ]  # fmt: skip
+    results += range_verdicts(ranges)
     long_texts = {n: t for n, t in texts.items() if t["tokens"] >= PERPLEXITY_TOKENS}
     if not long_texts:
         raise Unresolved(f"no text has {PERPLEXITY_TOKENS} tokens")
@@ -225,7 +275,8 @@ def run(arguments):
         "writ": {"version": writ.version(), "sha256": sha256_of(writ.program)},
         "machine": machine(),
         "command": f"scripts/evidence/compare_logits.py {model.name}",
-        "verdicts": verdicts(texts, comparison.totals, comparison.false_claims),
+        "verdicts": verdicts(texts, comparison.totals, comparison.false_claims, comparison.ranges),
+        "kv": {"thresholds": comparison.thresholds, "rows": comparison.rows},
         "false_claims": comparison.false_claims,
         "totals": {name: total_figures(total) for name, total in comparison.totals.items()},
         "texts": texts,

@@ -4,11 +4,12 @@
 usage: contract_table.py [--build DIR] [--junit F]
 
 Oracle and worst error (in units of the contract's bound) come from the records of
-contracts/evidence; the verdict is that of the records of contract and provider as `writ digests`
-sees them now: a stale or absent one is no `validated`. With --junit, the last column counts the
+contracts/evidence; an oracle that nobody has asked is unresolved. The verdict is that of the records
+of contract and provider as `writ digests` sees them now: a stale or absent one is no `validated`, and
+a contract that no kernel keeps has no provider to validate. With --junit, the last column counts the
 comparisons of the provider with the reference in that run of ctest.
 
-exit status: 0; the tests decide, the table only shows
+exit status: 0, or 1 where there is no contract; the tests decide, the table only shows
 """
 
 import argparse
@@ -32,7 +33,8 @@ def verdicts(writ):
     states = {}
     for need in json.loads(done.stdout)["needs"]:
         fault = need["fault"]
-        short = ("stale" if "stale" in fault else "no record" if "no record" in fault else
+        short = ("stale" if re.search("stale|does not bind", fault) else "edited" if "edited" in fault else
+                 "no record" if "no record" in fault else
                  (re.search(r"'(failed|unresolved)'", fault) or ["", "malformed"])[1])  # fmt: skip
         states[need["kind"], need["subject"]] = short if fault else "validated"
     return states
@@ -48,24 +50,37 @@ def comparisons(junit):
     return counts
 
 
+def providers():
+    """contract → ids of the providers whose maps claim to keep it."""
+    found = collections.defaultdict(list)
+    for path in sorted((ROOT / "kernel_maps").glob("*/*.json")):
+        if path.parent.name != "schema":
+            for contract in json.loads(path.read_text())["contracts"]:
+                found[contract].append(path.stem)
+    return found
+
+
+def contract_cells(contract):
+    """Oracle and worst error of a contract, as its record says."""
+    record = ROOT / "contracts" / "evidence" / "contract" / f"{contract}.json"
+    measured = json.loads(record.read_text())["measured"] if record.exists() else {}
+    worst = measured.get("worst_error_over_bound")
+    oracle = measured.get("oracle", "unresolved")
+    return [oracle, "–" if not measured else "exact" if worst is None else f"{worst:.3f}"]
+
+
 def rows(build, junit):
+    """One row for each contract and provider; a contract without one has a row of its own."""
     states = verdicts(build / "bin" / "writ")
     counts = comparisons(junit) if junit and junit.exists() else {}
-    for path in sorted((ROOT / "kernel_maps").glob("*/*.json")):
-        if path.parent.name == "schema":
-            continue
-        kernel = json.loads(path.read_text())
-        for contract in kernel["contracts"]:
-            record = ROOT / "contracts" / "evidence" / "contract" / f"{contract}.json"
-            measured = json.loads(record.read_text())["measured"] if record.exists() else {}
-            worst = measured.get("worst_error_over_bound")
-            states_of_both = [states.get(("contract", contract), "no record"),
-                              states.get(("provider", kernel["id"]), "no record")]  # fmt: skip
-            verdict = next((s for s in states_of_both if s != "validated"), "validated")
-            kept, lost = counts.get(kernel["id"], (0, 0))
-            yield [contract, kernel["id"], measured.get("oracle", "–"),
-                   "exact" if worst is None and measured else f"{worst:.3f}" if measured else "–",
-                   verdict, f"{kept} of {kept + lost}" if counts else "–"]  # fmt: skip
+    kernels = providers()
+    for contract in sorted(subject for kind, subject in states if kind == "contract"):
+        own = states["contract", contract]
+        for kernel in kernels[contract] or [None]:
+            verdict = own if own != "validated" else states.get(("provider", kernel), "no provider")
+            kept, lost = counts.get(kernel, (0, 0))
+            yield [contract, kernel or "none", *contract_cells(contract), verdict,
+                   f"{kept} of {kept + lost}" if kept + lost else "–"]  # fmt: skip
 
 
 def main():
@@ -80,7 +95,9 @@ def main():
     widths = [max(len(row[i]) for row in table) for i in range(len(title))]
     for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    return 0
+    tally = collections.Counter(row[4] for row in table[1:])
+    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.items())))
+    return 0 if len(table) > 1 else 1
 
 
 if __name__ == "__main__":

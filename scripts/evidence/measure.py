@@ -12,6 +12,9 @@ import sys
 
 from oracles import ROOT, sha256_of
 
+sys.path.insert(0, str(ROOT / "scripts" / "generate"))
+from kernels import body_commands, compile_flags  # noqa: E402
+
 MAKE_MODEL = ROOT / "scripts" / "make-random-model"
 
 
@@ -68,6 +71,10 @@ class Bench:
         self.labels[path] = " ".join(["make-random-model", *words])
         return path
 
+    def programs(self, pattern):
+        """Test programs of the build, by a pattern of their names."""
+        return sorted(path.name for path in (self.build / "bin").glob(pattern))
+
     def tests(self, program):
         """name → test, of a GoogleTest program; None where it was not built."""
         if program not in self._tests:
@@ -108,16 +115,9 @@ class Bench:
             self._keep(out, stamp)
         return json.loads(out.read_text())
 
-    def compile_commands(self, source):
-        """The options of each compilation of a source that decide its code."""
-        commands = json.loads((self.build / "compile_commands.json").read_text())
-        found = []
-        for entry in commands:
-            if pathlib.Path(entry["file"]).name == source.name and source.parent.name in entry["file"]:
-                words = entry["command"].split()
-                kept = {w for w in words if w.startswith(("-m", "-O", "-f", "-std")) and "=/" not in w}
-                found.append(" ".join(sorted(kept)))
-        return sorted(found)
+    def flags(self, kernel, source):
+        """isa → compiler and flags of a provider's body, as the build binds them."""
+        return compile_flags(body_commands(self.build / "compile_commands.json"), kernel, source)
 
     def compiler(self):
         cache = (self.build / "CMakeCache.txt").read_text()

@@ -1,6 +1,5 @@
 """What each kind of evidence record says, from what the programs measured."""
 
-import hashlib
 import json
 import pathlib
 import platform
@@ -11,14 +10,16 @@ import tempfile
 from oracles import ROOT, sha256_of
 from records import Facts
 
-sys.path.insert(0, str(ROOT / "scripts/generate"))
+sys.path.insert(0, str(ROOT / "scripts" / "generate"))
 from kernels import ISAS  # noqa: E402
+from source_digest import digest_of  # noqa: E402
 
 # Contracts of pure copies and choices have no rounding for MPFR to judge: known answers do.
 KNOWN_ANSWERS = {"sample": "F11_Sampler.", "select_rows": "C8_SelectRows."}
 PRODUCTION, THREADED = "C8_ProductionEqualsReference.BitForBit/", "C8_ThreadedEqualsReference.BitForBit/"
 THREADS = [1, 2, 3, 7]
-ORACLE = [ROOT / "tests/conformance" / name for name in ("Bound.cpp", "Mpfr.h", "Oracle.cpp")]
+# What chooses shapes, values and splits, and compares.
+INPUTS = ["Data.*", "KernelCall.*", "Problem.*", "Shapes.*", "kernels_test.cpp", "threaded_test.cpp"]
 
 
 def _contract(subject):
@@ -35,8 +36,8 @@ def contract(bench, subject):
         chosen = {n: t for n, t in (tests or {}).items() if n.startswith(KNOWN_ANSWERS[family])}
         facts.measured = {"oracle": "known answers", "tests": sorted(chosen)}
     else:
-        tests = bench.tests("reference_mpfr_test")
-        chosen = {n: t for n, t in (tests or {}).items() if t.get("contract") == subject}
+        chosen = {n: t for program in bench.programs("*mpfr_test")
+                  for n, t in (bench.tests(program) or {}).items() if t.get("contract") == subject}  # fmt: skip
         worst = max((float(t["worst_error_over_bound"]) for t in chosen.values()), default=None)
         facts.measured = {
             "oracle": "MPFR",
@@ -48,7 +49,6 @@ def contract(bench, subject):
         }
         if worst is not None and not worst <= 1:
             facts.faults.append(f"the error is {worst} times the bound")
-    facts.measured["oracle_sha256"] = sources_digest(*ORACLE)
     facts.faults += [f"{name} failed" for name, test in chosen.items() if not test["passed"]]
     if not chosen:
         facts.gaps.append("no test of the reference speaks of it")
@@ -58,22 +58,26 @@ def contract(bench, subject):
 def provider(bench, subject):
     """Production and threaded function against the reference, body by body."""
     kernel, source = bench.map(subject)
-    facts = Facts({"compiler": bench.compiler(), "options": bench.compile_commands(source),
-                   "functions": kernel["functions"], "isa": {}})  # fmt: skip
+    facts = Facts({"oracle": kernel["functions"]["contract_oracle"], "functions": kernel["functions"],
+                   "compiler": bench.compiler(), "flags": bench.flags(kernel, source),
+                   "inputs_sha256": inputs_digest(), "fills": [], "shapes": [], "isa": {},
+                   "elements": 0, "failed": 0})  # fmt: skip
     production, threaded = bench.tests("kernels_test") or {}, bench.tests("threaded_test") or {}
     # Bodies of another architecture are no gap here: `make test-aarch64` demands the golden digests of them.
     for isa in (isa for isa in kernel["isa"] if ISAS[isa] in (None, platform.machine().upper())):
-        cases = [t for n, t in production.items() if n.startswith(f"{PRODUCTION}{subject}_{isa}_")]
+        start = f"{PRODUCTION}{subject}_{isa}_"
+        cases = [test for name, test in production.items() if name.startswith(start)]
         with_threads = {count: threaded.get(f"{THREADED}{subject}_{isa}_threads{count}")
                         for count in THREADS}  # fmt: skip
         runs = cases + [test for test in with_threads.values() if test]
         for test in runs:
             if not test["passed"] and not test["skipped"]:
                 facts.faults.append(f"{test['name']} failed")
-        facts.measured["isa"][isa] = {
-            "shapes": sum(test["passed"] for test in cases),
-            "threads": [count for count, test in with_threads.items() if test and test["passed"]],
-        }
+        facts.measured["failed"] = len(facts.faults)
+        body(facts, isa, [test for test in cases if test["passed"]])
+        facts.measured["isa"][isa]["threads"] = [
+            count for count, test in with_threads.items() if test and test["passed"]
+        ]
         if any(test["skipped"] for test in runs):
             facts.gaps.append(f"this machine has no {isa}")
         elif not cases:
@@ -81,6 +85,19 @@ def provider(bench, subject):
         elif facts.measured["isa"][isa]["threads"] != THREADS and not facts.faults:
             facts.gaps.append(f"{isa}: not compared with all of {THREADS} threads")
     return facts
+
+
+def body(facts, isa, cases):
+    """Adds what one body was compared over: shapes, kinds of values, elements of output."""
+    elements = sum(int(test.get("elements", 0)) for test in cases)
+    for test in cases:
+        for key in ("shapes", "fills"):
+            found = filter(None, test.get(key, "").split(","))
+            facts.measured[key] = sorted({*facts.measured[key], *found})
+    facts.measured["elements"] += elements
+    facts.measured["isa"][isa] = {"cases": len(cases), "elements": elements}
+    if cases and not elements:
+        facts.gaps.append(f"{isa}: no element was compared")
 
 
 def circuit(bench, answers, real, profile, family):
@@ -171,6 +188,7 @@ def end_to_end(bench, comparison, real, profile):
         "oracle": said["oracle"],
         "tokens": sum(text["tokens"] for text in texts.values()),
         "nmse": said["totals"][profile]["nmse"],
+        "kv": said.get("kv"),
         "bounds": [{key: verdict[key] for key in ("bound", "figure", "limit", "kept")}
                    for verdict in said["verdicts"]],
         "logits_sha256": {name: text[profile]["logits_sha256"] for name, text in texts.items()},
@@ -180,6 +198,8 @@ def end_to_end(bench, comparison, real, profile):
         return facts
     facts.faults += [f"bound {v['bound']} is not kept" for v in said["verdicts"] if not v["kept"]]
     facts.faults += said["false_claims"]
+    rows = (said.get("kv") or {}).get("rows", {})
+    facts.gaps += [f"no row has a {part}" for part in ("short KV", "long KV") if not rows.get(part)]
     if not said["verdicts"]:
         facts.gaps.append(f"{comparison.name} gives no verdict")
     # The comparison may be of an older build: the shortest text must still give its bits.
@@ -197,10 +217,6 @@ def label(bench, path, real):
     return path.name if path == real else bench.labels[path]
 
 
-def sources_digest(*paths):
-    """Digest of the sources of an oracle: its records say which one judged."""
-    digest = hashlib.sha256()
-    for path in paths:
-        data = path.read_bytes()
-        digest.update(f"{path.name} {len(data)}\n".encode() + data)
-    return digest.hexdigest()
+def inputs_digest():
+    """Of the sources that make the inputs of kernels and compare their outputs."""
+    return digest_of(ROOT / "tests" / "conformance", INPUTS)

@@ -1,6 +1,8 @@
 """What an evidence record is, and how it is written."""
 
+import hashlib
 import json
+import math
 
 
 class Facts:
@@ -35,7 +37,53 @@ class Record:
         }
         if self.because:
             record["because"] = self.because
-        return record
+        return sealed(record)
+
+
+def sealed(record):
+    """The record with the digest of all else that it says, so that an edit by hand is seen."""
+    rest = {key: value for key, value in record.items() if key != "sha256"}
+    return rest | {"sha256": hashlib.sha256(canonical(rest).encode()).hexdigest()}
+
+
+def canonical(value):
+    """RFC 8785, as the compiler's canonicalJson: keys are ASCII, so that any order of text is one."""
+    if isinstance(value, dict):
+        assert all(key.isascii() for key in value)
+        return "{" + ",".join(f"{canonical(key)}:{canonical(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return number(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def number(value):
+    """ECMAScript's Number::toString: the shortest digits that give the value back."""
+    if not math.isfinite(value) or (isinstance(value, int) and abs(value) > 2**53):
+        raise ValueError(f"{value} has no canonical text")
+    if value == 0:
+        return "0"
+    digits, exponent = f"{float(value)!r}".lstrip("-"), 0
+    if "e" in digits:
+        digits, power = digits.split("e")
+        exponent = int(power)
+    whole, _, fraction = digits.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    point = len(whole) + exponent  # value = 0.digits × 10^point
+    digits = whole + fraction
+    point -= len(digits) - len(digits.lstrip("0"))
+    digits = digits.strip("0")
+    count = len(digits)
+    if point > 21 or point <= -6:
+        text = digits[0] + ("." + digits[1:] if count > 1 else "") + f"e{point - 1:+d}"
+    elif point <= 0:
+        text = "0." + "0" * -point + digits
+    elif point >= count:
+        text = digits + "0" * (point - count)
+    else:
+        text = f"{digits[:point]}.{digits[point:]}"
+    return ("-" if value < 0 else "") + text
 
 
 def rounded(value):

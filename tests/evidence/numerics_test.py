@@ -87,8 +87,10 @@ def verdicts_of(logits, quantized, ids=tuple(range(50)) * 50):
     text = {"tokens": len(oracle), "oracle_perplexity": numerics.perplexity(oracle, ids)}
     for name, run in runs.items():
         text[name] = {"nmse": totals[name].nmse, "perplexity": numerics.perplexity(run, ids)}
+    ranges = {part: {name: numerics.compare(run[rows], oracle[rows]) for name, run in runs.items()}
+              for part, rows in compare_logits.ranges_of(len(oracle), [257]).items()}  # fmt: skip
     return {v["bound"].split(":")[0]: v["kept"]
-            for v in compare_logits.verdicts({"text": text}, totals, [])}  # fmt: skip
+            for v in compare_logits.verdicts({"text": text}, totals, [], ranges)}  # fmt: skip
 
 
 class Verdicts(unittest.TestCase):
@@ -112,8 +114,28 @@ class Verdicts(unittest.TestCase):
         logits = self.ORACLE.copy()
         logits[1234, 5] = np.nan
         self.assertEqual(
-            {name for name, kept in verdicts_of(logits, self.NOISY).items() if kept}, {"record"}
+            {name for name, kept in verdicts_of(logits, self.NOISY).items() if kept},
+            {"record", "meaning-nmse, short KV", "accuracy-nmse, short KV"},  # row 1234 sees more
         )
+
+    def test_a_fault_of_long_histories_alone_fails_their_range(self):
+        logits = self.ORACLE * np.float32(1 + 1e-6)
+        logits[2000:] += np.float32(0.2) * np.float32(np.random.default_rng(3).normal(size=logits[2000:].shape))
+        kept = verdicts_of(logits, self.NOISY)
+        self.assertFalse(kept["meaning-nmse, long KV"] or kept["accuracy-nmse, long KV"])
+        self.assertTrue(kept["meaning-nmse, short KV"] and kept["accuracy-nmse, short KV"])
+
+    def test_a_range_without_rows_keeps_nothing(self):
+        empty = {name: numerics.Difference() for name in ("f32", "portable", "quantized")}
+        for verdict in compare_logits.range_verdicts({"short KV": empty, "long KV": empty}):
+            self.assertFalse(verdict["kept"], verdict["bound"])
+
+    def test_rows_are_split_where_a_contract_splits(self):
+        self.assertEqual(compare_logits.kv_thresholds(), sorted(set(compare_logits.kv_thresholds())))
+        parts = compare_logits.ranges_of(600, [257, 513])
+        self.assertEqual([(rows.start, rows.stop) for rows in parts.values()], [(0, 256), (256, 512), (512, 600)])
+        parts = compare_logits.ranges_of(100, [257])
+        self.assertEqual([(rows.start, rows.stop) for rows in parts.values()], [(0, 100), (100, 100), (100, 100)])
 
     def test_one_infinity_fails(self):
         logits = self.ORACLE.copy()

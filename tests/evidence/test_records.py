@@ -7,9 +7,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from harness import SOURCE, TestCase, known_models, main, random_model, real_model, replace  # noqa: E402
+import harness  # noqa: E402
+import seeded  # noqa: E402
+from harness import BUILD, SOURCE, TestCase, known_models, main, random_model, real_model, replace  # noqa: E402
 
 sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
+import record_facts  # noqa: E402
 import records as evidence_records  # noqa: E402
 
 RECORDS = SOURCE / "contracts" / "evidence"
@@ -25,7 +28,16 @@ def profiles():
     return sorted(path.stem for path in (SOURCE / "contracts" / "profiles").glob("*.json"))
 
 
+def need_the_flags_of_records(test):
+    """A sanitized build has other flags than those that evidence was taken with."""
+    if re.search(r"^WRIT_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.M):
+        test.skipTest("the records speak of bodies that were built without a sanitizer")
+
+
 class Records(TestCase):
+    def setUp(self):
+        need_the_flags_of_records(self)
+
     def test_C7_EveryRecordIsCurrent(self):
         current = digests(self)["digests"]
         seen = set()
@@ -35,6 +47,7 @@ class Records(TestCase):
                 self.assertEqual(path, evidence_records.record_path(RECORDS, record["kind"],
                                                                     record["subject"]))
                 self.assertEqual(record["verdict"], "validated")
+                self.assertEqual(record, evidence_records.sealed(record), "it was edited after it was made")
                 for key, digest in record["bound"].items():
                     self.assertEqual(digest, current.get(key), f"'{key}' has changed since")
             seen.add(record["kind"])
@@ -44,6 +57,26 @@ class Records(TestCase):
         faults = {(need["kind"], need["subject"]): need["fault"]
                   for need in digests(self)["needs"] if need["fault"]}
         self.assertEqual(faults, {})
+
+    def test_C7_ProviderRecordsSpeakOfTodaysInputs(self):
+        """What chose shapes and values is as it was, and what was compared is named."""
+        for path in sorted((RECORDS / "provider").glob("*.json")):
+            measured = json.loads(path.read_text())["measured"]
+            with self.subTest(record=path.name):
+                self.assertEqual(measured["inputs_sha256"], record_facts.inputs_digest())
+                self.assertEqual(set(measured["isa"]), set(measured["flags"]))
+                self.assertTrue(measured["shapes"] and measured["fills"])
+                self.assertGreater(measured["elements"], 0)
+                self.assertEqual(measured["failed"], 0)
+
+    def test_C7_EndToEndRecordsSpeakOfShortAndOfLongHistories(self):
+        for path in sorted((RECORDS / "end_to_end").glob("*.json")):
+            measured = json.loads(path.read_text())["measured"]
+            with self.subTest(record=path.name):
+                self.assertTrue(measured["kv"]["rows"]["short KV"] and measured["kv"]["rows"]["long KV"])
+                kept = {bound["bound"] for bound in measured["bounds"] if bound["kept"]}
+                self.assertLessEqual({f"{what}, {part}" for what in ("meaning-nmse", "accuracy-nmse")
+                                      for part in ("short KV", "long KV")}, kept)
 
     def test_C7_RecordsHoldNoDateAndNoPath(self):
         for path in sorted(RECORDS.rglob("*.json")):
@@ -55,7 +88,13 @@ class Records(TestCase):
 
 
 class Production(TestCase):
+    def data(self):
+        folder = self.folder() / "data"
+        shutil.copytree(seeded.shared_data(harness, random_model()), folder)
+        return folder
+
     def compiles_for_production(self, name):
+        need_the_flags_of_records(self)
         model = real_model(name)
         for profile in profiles():
             self.writ("compile", model, "--profile", profile, "--no-build", "-o",
@@ -70,24 +109,47 @@ class Production(TestCase):
         self.assertIn(expected, err)
 
     def some_provider(self, data):
-        """The record of a provider that the tiny model needs."""
-        needs = digests(self, random_model())["needs"]
-        need = next(need for need in needs if need["kind"] == "provider")
+        """The record of a provider that the tiny model needs; all records are current."""
+        self.writ("compile", random_model(), "--data", data, "--no-build", "-o", self.folder() / "package")
+        need = next(need for need in seeded.needs(harness.WRIT, data, random_model()) if need["kind"] == "provider")
         return need["subject"], data / need["record"]
 
     def test_C7_AStaleSourceDigestDemotesTheProvider(self):
         data = self.data()
         subject, path = self.some_provider(data)
         digest = json.loads(path.read_text())["bound"][f"source:{subject}"]
-        replace(path, digest, digest[::-1])
+        seeded.edit(path, lambda record: record["bound"].update({f"source:{subject}": digest[::-1]}), seal=True)
         self.refuse(data, f"provider '{subject}' is not validated: it is stale: it binds "
                           f"'source:{subject}' at {digest[::-1][:12]}, which is {digest[:12]} now")
 
     def test_C7_AVerdictThatIsNotValidatedIsNoPass(self):
         data = self.data()
         subject, path = self.some_provider(data)
-        replace(path, '"verdict": "validated"', '"verdict": "unresolved"')
+        seeded.edit(path, lambda record: record.update(verdict="unresolved"), seal=True)
         self.refuse(data, f"provider '{subject}' is not validated: its verdict is 'unresolved'")
+
+    def test_C7_AVerdictWrittenByHandIsNoPass(self):
+        data = self.data()
+        subject, path = self.some_provider(data)
+        seeded.edit(path, lambda record: record.update(verdict="failed"), seal=True)
+        replace(path, '"verdict": "failed"', '"verdict": "validated"')
+        self.refuse(data, f"provider '{subject}' is not validated: it was edited after it was made")
+
+    def test_C7_ARecordWithoutTheFlagsIsNoPass(self):
+        data = self.data()
+        subject, path = self.some_provider(data)
+        seeded.edit(path, lambda record: record["bound"].pop(f"flags:{subject}"), seal=True)
+        self.refuse(data, f"provider '{subject}' is not validated: it does not bind 'flags:{subject}'")
+
+    def test_C7_ProductionNeedsEachOfTheFiveKinds(self):
+        needs = seeded.needs(harness.WRIT, self.data(), random_model())
+        self.assertEqual({need["kind"] for need in needs},
+                         {"circuit", "contract", "provider", "stitched", "end_to_end"})
+        for need in {need["kind"]: need for need in needs}.values():
+            with self.subTest(kind=need["kind"]):
+                data = self.data()
+                (data / need["record"]).unlink()
+                self.refuse(data, f"{need['kind']} '{need['subject']}' is not validated: there is no record [E103]")
 
     def test_C7_AMissingRecordIsNoPass(self):
         data = self.data()
@@ -139,9 +201,35 @@ class Sources(TestCase):
         after = self.source_digests(root)
         changed = {name for name in before if before[name] != after[name]}
         self.assertEqual(changed, {path.stem})
-        record = json.loads((RECORDS / "provider" / f"{path.stem}.json").read_text())
-        self.assertEqual(record["bound"][f"source:{path.stem}"], before[path.stem])
-        self.assertNotEqual(record["bound"][f"source:{path.stem}"], after[path.stem])
+        # Such a tool refuses production: scripts/test-faults compiles with one.
+
+
+class Canonical(TestCase):
+    """Records are sealed in Python and looked at in C++: the text of a value is the same in both."""
+
+    def test_C7_NumbersAreWrittenAsEcmaScriptDoes(self):
+        for value, text in ((0, "0"), (-0.0, "0"), (1.0, "1"), (-2.5, "-2.5"), (0.1, "0.1"), (100, "100"), (120.0, "120"),
+                            (1e21, "1e+21"), (1e20, "100000000000000000000"), (123456789.125, "123456789.125"),
+                            (1e-6, "0.000001"), (1e-7, "1e-7"), (-1.25e-9, "-1.25e-9"), (4.35e-05, "0.0000435"),
+                            (5e-324, "5e-324"), (1.7976931348623157e308, "1.7976931348623157e+308"),
+                            (2**53, "9007199254740992")):
+            self.assertEqual(evidence_records.number(value), text)
+        for value in (float("nan"), float("inf"), 2**53 + 1):
+            self.assertRaises(ValueError, evidence_records.number, value)
+
+    def test_C7_TheCompilerAcceptsWhatTheScriptSealed(self):
+        data = self.folder() / "data"
+        shutil.copytree(seeded.shared_data(harness, random_model()), data)
+        need = next(need for need in seeded.needs(harness.WRIT, data, random_model()) if need["kind"] == "provider")
+        path = data / need["record"]
+        measured = {"numbers": [0.1, -0.0, 1e-7, 1e21, 4.35e-05, 5e-324, 7, -3, 123456.789],
+                    "text": "é \"–\" \\ \n \u001f", "b": {"z": [], "a": {}, "n": None, "t": True}}
+        seeded.edit(path, lambda record: record.update(measured=measured), seal=True)
+        faults = {other["record"]: other["fault"] for other in seeded.needs(harness.WRIT, data, random_model())}
+        self.assertEqual(faults[need["record"]], "")
+        seeded.edit(path, lambda record: record["measured"]["numbers"].append(1))
+        faults = {other["record"]: other["fault"] for other in seeded.needs(harness.WRIT, data, random_model())}
+        self.assertEqual(faults[need["record"]], "it was edited after it was made")
 
 
 class MakeRecords(TestCase):

@@ -5,23 +5,34 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from harness import SOURCE, TestCase, main, package, position, random_model, replace, tiny_package  # noqa: E402
+import harness  # noqa: E402
+import seeded  # noqa: E402
+from harness import TestCase, main, package, position, random_model, replace, tiny_package  # noqa: E402
 
 
 def model():
-    """A small model of the storage types of the real one: its end-to-end record speaks of these too."""
-    return random_model("--embedding-type", "q8_0", name="production")
+    return random_model(name="production")
+
+
+def whole():
+    """Data folders whose records are all current."""
+    return seeded.shared_data(harness, model())
 
 
 def production():
-    return package(model())
+    return package(model(), "--data", whole())
 
 
 class VerifyEvidence(TestCase):
-    def verify(self, folder, data=SOURCE, code=0):
-        return self.writ("verify", folder, "--evidence", "--data", data, code=code)
+    def data(self):
+        folder = self.folder() / "data"
+        shutil.copytree(whole(), folder)
+        return folder
 
-    def refuses(self, expected, data=SOURCE, folder=None):
+    def verify(self, folder, data=None, code=0):
+        return self.writ("verify", folder, "--evidence", "--data", data or whole(), code=code)
+
+    def refuses(self, expected, data=None, folder=None):
         out, err = self.verify(folder or production(), data, code=1)
         self.assertNotIn("\nevidence", out)
         self.assertIn(expected, err)
@@ -35,7 +46,7 @@ class VerifyEvidence(TestCase):
     def test_C7_CurrentRecordsArePass(self):
         out, err = self.verify(production())
         self.assertEqual(err, "")
-        count = len(json.loads(self.writ("digests", model(), "--json", "--data", SOURCE)[0])["needs"])
+        count = len(seeded.needs(harness.WRIT, whole(), model()))
         self.assertEqual(out.splitlines()[-1],
                          f"evidence   the {count} records that production rests on are current, and speak of this "
                          "package's circuit, profile, contracts, maps and kernels")
@@ -53,9 +64,16 @@ class VerifyEvidence(TestCase):
             data = self.data()
             subject, path = self.needs(data, kind)
             key, digest = next(iter(json.loads(path.read_text())["bound"].items()))
-            replace(path, digest, digest[::-1])
+            seeded.edit(path, lambda record, key=key: record["bound"].update({key: digest[::-1]}), seal=True)
             self.refuses(f"{kind} '{subject}' is not validated: it is stale: it binds '{key}' at {digest[::-1][:12]}, "
                          f"which is {digest[:12]} now [E103]\n{path}: note: the evidence record lies here\n", data)
+
+    def test_C7_AnEditedRecordIsNoPass(self):
+        data = self.data()
+        subject, path = self.needs(data, "provider")
+        seeded.edit(path, lambda record: record["measured"].update(made="by hand"))
+        self.refuses(f"provider '{subject}' is not validated: it was edited after it was made [E103]\n{path}: note: ",
+                     data)
 
     def test_C7_AMissingRecordIsNoPass(self):
         data = self.data()

@@ -83,9 +83,13 @@ std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
 CurrentDigests currentDigests(const Catalog &catalog) {
   CurrentDigests digests = catalogDigests(catalog);
   for (const auto &[id, map] : catalog.kernelMaps())
-    if (const writ_provider *provider = writ_find_provider(id.c_str()))
+    if (const writ_provider *provider = writ_find_provider(id.c_str())) {
       digests["source:" + id] = provider->source_sha256;
+      if (const std::string flags = writ_flags_sha256(provider); !flags.empty())
+        digests["flags:" + id] = flags;
+    }
   digests["reference"] = reference::sourceSha256();
+  digests["oracle"] = oracleSha256();
   return digests;
 }
 
