@@ -26,7 +26,11 @@ space := $(empty) $(empty)
 pipe := |
 labels = ^($(subst $(space),$(pipe),$(strip $(1))))$$
 
-.PHONY: help setup build build-clang models demo test test-unit test-numerical-contracts test-sanitize run-sanitizers \
+# $(call gate,NAME): what the topics of tests/gates/NAME.txt select; each of them must have run.
+gate = scripts/run-tests build --gate tests/gates/$(1).txt
+
+.PHONY: help setup build build-clang models demo test test-unit test-numerical-contracts test-threadpool-parity \
+	regression-fast test-faults test-sanitize run-sanitizers \
 	test-aarch64 test-long fuzz bench evidence obligations format format-check tidy clean
 
 help: ## list the targets
@@ -58,9 +62,18 @@ test: build build-clang models ## build with both compilers, run every test
 test-unit: build ## the tests that need no model
 	@scripts/run-tests build -LE '^(e2e|model|long)$$'
 
-test-numerical-contracts: build ## contracts, kernels and their bits alone
-	@scripts/run-tests build -L '$(call labels,$(BITS) evidence)' -LE '^long$$'; status=$$?; echo; \
-	  scripts/evidence/contract_table.py --junit build/junit.xml; exit $$status
+test-numerical-contracts: build ## the arithmetic of every contract, and a table of what keeps it
+	@$(call gate,numerical-contracts); status=$$?; echo; \
+	  scripts/evidence/contract_table.py --junit build/junit.xml || status=1; exit $$status
+
+test-threadpool-parity: build ## every provider over the pool: 1, 2, 3, 7 threads and more than cores
+	@$(call gate,threadpool-parity)
+
+regression-fast: build ## what broke engines before, in less than a minute
+	@$(call gate,regression-fast)
+
+test-faults: build ## seed faults in kernels, data and records; each must be caught by the right check
+	@scripts/test-faults
 
 test-aarch64: build models ## the runtime, the kernels and the same bits on AArch64, under qemu-user
 	@scripts/setup --aarch64

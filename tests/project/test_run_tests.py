@@ -26,6 +26,46 @@ def run(*folders):
         return done.returncode, done.stdout
 
 
+def run_gate(tests, gate):
+    """The same of one folder, through a gate."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = pathlib.Path(root) / "build0"
+        folder.mkdir()
+        (folder / "CTestTestfile.cmake").write_text(tests, encoding="utf-8")
+        file = pathlib.Path(root) / "gate.txt"
+        file.write_text(gate, encoding="utf-8")
+        done = subprocess.run([sys.executable, SCRIPT, folder, "--gate", file], capture_output=True,
+                              text=True, check=False)  # fmt: skip
+        return done.returncode, done.stdout or done.stderr
+
+
+class Gates(unittest.TestCase):
+    TESTS = 'add_test(norm.a "true")\nadd_test(rope.b "true")\nadd_test(other "false")\n'
+
+    def test_what_no_topic_selects_does_not_run(self):
+        status, out = run_gate(self.TESTS, "# words\n\nnorms | ^norm\nRoPE  | ^rope\n")
+        self.assertEqual((status, out.splitlines()[-1]), (0, "2 passed, 0 failed"), out)
+        self.assertIn("norms  1 passed\nRoPE   1 passed\n", out)
+
+    def test_a_topic_without_a_test_has_failed(self):
+        status, out = run_gate(self.TESTS, "norms | ^norm\nRoPE | ^attention\n")
+        self.assertEqual((status, out.splitlines()[-1]), (1, "1 passed, 1 failed"), out)
+        self.assertIn("RoPE   0 passed: NOTHING RAN", out)
+
+    def test_a_topic_that_fails_has_failed(self):
+        status, out = run_gate(self.TESTS, "norms | ^norm\nall | ^other\n")
+        self.assertEqual((status, out.splitlines()[-1]), (1, "1 passed, 2 failed"), out)
+
+    def test_a_topic_whose_tests_are_skipped_has_failed(self):
+        status, out = run_gate('add_test(a "true")\nadd_test(s "sh" "-c" "exit 77")\n' + SKIP, "one | a\ntwo | s\n")
+        self.assertEqual((status, out.splitlines()[-1]), (1, "1 passed, 1 failed"), out)
+
+    def test_a_gate_without_topics_is_refused(self):
+        status, out = run_gate(self.TESTS, "# nothing\n")
+        self.assertEqual(status, 1, out)
+        self.assertIn("must have topics", out)
+
+
 class RunTests(unittest.TestCase):
     def ends(self, result, status, last):
         self.assertEqual(result[1].splitlines()[-1], last, result[1])
