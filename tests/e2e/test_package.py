@@ -98,7 +98,24 @@ class Package(TestCase):
         out, _ = self.writ("explain", self.compile(), "blk.1.ffn_down")
         self.assertIn("contract  linear_q4_1_i8_b32_v0", out)
         self.assertIn("provider  linear_q4_1_i8_b32", out)
-        self.assertIn("rejected  linear_q8_0_i8_b32: weight is q4_1, it takes q8_0", out)
+        lines = out.splitlines()
+        self.assertRegex(lines[0], r"^blk\.1\.ffn_down \(prefill, decode\), 'linear' at circuits/llama\.json:\d+$")
+        self.assertEqual(sum(line.startswith("blk.") for line in lines), 1, out)  # both phases are one decision
+        self.assertRegex(out, r"\n  because   of \d+ kernels it alone accepts every field and keeps the contract\n")
+        # Nearest first: this one differs in two fields, that one in four.
+        self.assertIn("  near miss linear_q8_0_i8_b32: weight is q4_1, it takes q8_0; keeps linear_q8_0_i8_b32_v0",
+                      lines)
+        near = [line for line in lines if line.startswith("  near miss ")]
+        rejected = [line for line in lines if line.startswith("  rejected  ")]
+        self.assertTrue(near and rejected)
+        self.assertEqual(lines[-len(near) - len(rejected):], near + rejected)
+        counts = [line.count("; ") for line in near + rejected]
+        self.assertEqual(counts, sorted(counts))
+
+    def test_ExplainWithoutAnOpIsATable(self):
+        lines = self.writ("explain", tiny_package())[0].splitlines()
+        columns = {line.index(word) for line in lines for word in (" prefill ", " decode ") if word in line}
+        self.assertEqual(len(columns), 1, lines)
 
     def test_ExplainOfAnUnknownOpNamesTheNearest(self):
         _, err = self.writ("explain", tiny_package(), "blk.0.attn_p", code=1)

@@ -7,6 +7,7 @@
 #include "compiler/Tools/writ/Output.h"
 #include "writ/package_format.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace writ::tool {
@@ -29,19 +30,49 @@ std::string joined(const Json &texts, const char *separator) {
   return fmt::format("{}", fmt::join(all, separator));
 }
 
-void printWhole(const Json &op, const Json &decision, const std::string &circuit) {
+/// Those that were not taken, the nearest first: each by its name with what it differs in.
+void printRejected(const Json &decision) {
+  std::vector<const Json *> rejected;
+  for (const Json &candidate : decision.at("rejected").elements())
+    rejected.push_back(&candidate);
+  const auto differences = [](const Json *candidate) {
+    return candidate->at("because").elements().size();
+  };
+  std::stable_sort(rejected.begin(), rejected.end(),
+                   [&](const Json *a, const Json *b) { return differences(a) < differences(b); });
+  printLine(
+      rejected.empty()
+          ? "  because   it is the only kernel of its family, and accepts every field"
+          : fmt::format("  because   of {} kernels it alone accepts every field and keeps the "
+                        "contract",
+                        rejected.size() + 1));
+  for (const Json *candidate : rejected)
+    printLine(fmt::format(
+        "  {:<9} {}: {}",
+        differences(candidate) == differences(rejected.front()) ? "near miss" : "rejected",
+        candidate->at("provider").asString(), joined(candidate->at("because"), "; ")));
+}
+
+/// One decision, for the phases that it holds in.
+void printWhole(const Json &op, const std::vector<std::string> &phases, const Json &decision,
+                const std::string &circuit) {
   printLine(fmt::format("{} ({}), '{}' at {}:{}\n"
                         "  requires  {{{}}}\n"
                         "  contract  {}\n"
                         "  provider  {} (bodies: {}; split by {})",
-                        op.at("op").asString(), op.at("phase").asString(),
+                        op.at("op").asString(), fmt::join(phases, ", "),
                         decision.at("family").asString(), circuit,
                         op.at("circuit_line").asInteger(), fieldsOf(decision),
                         decision.at("contract").asString(), decision.at("provider").asString(),
                         joined(decision.at("isa"), ", "), decision.at("partition").asString()));
-  for (const Json &rejected : decision.at("rejected").elements())
-    printLine(fmt::format("  rejected  {}: {}", rejected.at("provider").asString(),
-                          joined(rejected.at("because"), "; ")));
+  printRejected(decision);
+}
+
+/// All that a decision says besides its phase.
+std::string sameOf(const Json &decision) {
+  nlohmann::json rest = decision.plain();
+  rest.erase("phase");
+  return rest.dump();
 }
 
 /// Where the circuit of a package lies in the data folder. Its id is its file's stem.
@@ -75,21 +106,36 @@ int runExplain(const ExplainCommand &command) {
       parseJson(readLockedFile(command.package, kReportFile), command.package + "/" + kReportFile);
   const std::string circuit = circuitOf(command.package);
   std::vector<std::string> names;
-  bool found = false;
+  size_t width = 0, contractWidth = 0;
+  for (const Json &op : report.at("ops").elements()) {
+    names.push_back(op.at("op").asString());
+    width = std::max(width, names.back().size());
+    contractWidth =
+        std::max(contractWidth, decisionOf(report, op).at("contract").asString().size());
+  }
+  // Phases with one decision are told together.
+  std::vector<std::pair<const Json *, std::vector<std::string>>> found;
   for (const Json &op : report.at("ops").elements()) {
     const Json &decision = decisionOf(report, op);
-    const std::string &name = op.at("op").asString();
-    names.push_back(name);
+    const std::string &phase = op.at("phase").asString();
     if (command.op.empty())
-      printLine(fmt::format("{:<24} {:<8} {:<40} {}", name, op.at("phase").asString(),
-                            decision.at("contract").asString(),
+      printLine(fmt::format("{:<{}} {:<8} {:<{}} {}", op.at("op").asString(), width, phase,
+                            decision.at("contract").asString(), contractWidth,
                             decision.at("provider").asString()));
-    else if (name == command.op) {
-      printWhole(op, decision, circuit);
-      found = true;
+    else if (op.at("op").asString() == command.op) {
+      const std::string what = sameOf(decision);
+      const auto same = std::find_if(found.begin(), found.end(), [&](const auto &other) {
+        return sameOf(decisionOf(report, *other.first)) == what;
+      });
+      if (same == found.end())
+        found.push_back({&op, {phase}});
+      else
+        same->second.push_back(phase);
     }
   }
-  if (!command.op.empty() && !found)
+  for (const auto &[op, phases] : found)
+    printWhole(*op, phases, decisionOf(report, *op), circuit);
+  if (!command.op.empty() && found.empty())
     throw Error({command.package}, "E051", fmt::format("there is no op '{}'", command.op),
                 {nearestOps(command.op, names, command.package)});
   return exitOk;
