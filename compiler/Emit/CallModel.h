@@ -61,6 +61,7 @@ using CallValue =
 struct CallArgument {
   std::string name, type;
   CallValue value;
+  std::string bind; ///< what the kernel map binds it to: "operand:weight", "dim:k"
 };
 
 struct Call {

@@ -107,9 +107,13 @@ private:
               kernel.getSection().str(),
               kernel.getLayer() ? int64_t(*kernel.getLayer()) : -1,
               {}};
-    for (auto argument : kernel.getKernelArguments().getAsRange<call::ArgumentAttr>())
-      call.arguments.push_back(
-          {argument.getName().str(), argument.getType().str(), valueOf(argument.getValue())});
+    ArrayAttr declared = execution.getArguments();
+    for (auto argument : kernel.getKernelArguments().getAsRange<call::ArgumentAttr>()) {
+      const size_t slot = call.arguments.size();
+      auto map = slot < declared.size() ? dyn_cast<graph::ArgumentAttr>(declared[slot]) : nullptr;
+      call.arguments.push_back({argument.getName().str(), argument.getType().str(),
+                                valueOf(argument.getValue()), map ? map.getBind().str() : ""});
+    }
     return call;
   }
 

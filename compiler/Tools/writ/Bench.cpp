@@ -11,6 +11,7 @@
 #include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/ProgressLine.h"
 #include "compiler/Tools/writ/Session.h"
+#include "compiler/Tools/writ/Tokens.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +19,6 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <random>
 
 namespace writ::tool {
 namespace {
@@ -56,17 +56,6 @@ void requireContext(const BenchCommand &command, int64_t context) {
           throw Error({option}, "E051",
                       fmt::format("{} tokens at depth {} do not fit into the model's context of {}",
                                   tokens, depth, context));
-}
-
-/// Ids of no meaning, the same in every run: one for each position.
-std::vector<int32_t> someTokens(const writ_package_info &info, int64_t count) {
-  std::minstd_rand random;
-  std::vector<int32_t> ids(count);
-  for (int32_t &id : ids)
-    id = int32_t(int64_t(random()) % info.vocabulary);
-  if (count && info.bos_token >= 0)
-    ids.front() = info.bos_token;
-  return ids;
 }
 
 std::string processorName() {
@@ -115,7 +104,8 @@ public:
     session = openSession(package, options, shape);
     writ_error error;
     check(writ_sequence_create(session.get(), &sequence, &error), error, "sequence");
-    ids = someTokens(packageInfo(package), shape.longest);
+    const writ_package_info info = packageInfo(package);
+    ids = someTokens(info.vocabulary, info.bos_token, shape.longest);
     if (depth)
       feedDepth();
   }

@@ -90,6 +90,37 @@ struct BenchCommand {
 };
 int runBench(const BenchCommand &command);
 
+/// One of the two runs that `trace` compares.
+struct TraceSide {
+  std::string target;
+  SessionOptions session; ///< but for the context, which is the history's
+  int64_t batch = 1;      ///< sequences with the same history, in shared steps
+  int64_t pageSize = 0;   ///< 0: the runtime's
+  uint64_t pageOrder = 0; ///< not 0: the seed of a shuffled order of pages
+  int64_t rewind = 0;     ///< other tokens that each sequence holds first, and is rewound from
+};
+
+struct TraceCommand {
+  TraceSide a, b; ///< b's target may be empty: a's
+  CompileOptions compile;
+  std::optional<std::string> textFile, idsFile;
+  std::optional<std::string> save;    ///< where A's trace is written, and nothing compared
+  std::optional<std::string> against; ///< a saved trace, which takes the place of A
+  int64_t tokens = 640;               ///< of a made-up history, where no file is named
+  bool json = false;
+};
+int runTrace(const TraceCommand &command);
+
+struct ProfileCommand {
+  std::string target;
+  CompileOptions compile;
+  SessionOptions session;
+  int64_t prompt = 512, generated = 32, depth = 0, repetitions = 3;
+  int64_t calls = 10; ///< slowest calls of a phase that are printed
+  bool json = false;
+};
+int runProfile(const ProfileCommand &command);
+
 struct TokenizeCommand {
   std::string target;
   std::optional<std::string> text, textFile, ids;

@@ -77,6 +77,31 @@ void addBench(CLI::App &app, BenchCommand &command) {
   sub->footer("example:\n  writ bench build/smollm2 -p 512 -n 64 -d 0,2048 -t 1,2 -r 5 --json");
 }
 
+void addProfile(CLI::App &app, ProfileCommand &command) {
+  CLI::App *sub = app.add_subcommand("profile", "time, bytes and operations of each op");
+  sub->add_option("target", command.target, "package folder or model file")->required();
+  addProfileOptions(sub, command);
+  sub->add_flag("--json", command.json, "print one JSON object, with every call");
+  addCompileOptions(sub, command.compile);
+  sub->footer("example:\n  writ profile build/smollm2 -p 512 -n 64 -d 2048 -t 2");
+}
+
+void addTrace(CLI::App &app, TraceCommand &command) {
+  CLI::App *sub = app.add_subcommand("trace", "name the first op whose bits differ in two runs");
+  sub->add_option("a", command.a.target, "package folder or model file")->required();
+  sub->add_option("b", command.b.target, "another (default: the same)");
+  auto *source = sub->add_option_group("history", "what both read (default: made-up tokens)");
+  source->add_option("--text", command.textFile, "file with text");
+  source->add_option("--ids", command.idsFile, "file with token ids: a JSON list, or numbers");
+  source->require_option(0, 1);
+  addTraceOptions(sub, command);
+  sub->add_flag("--json", command.json, "print one JSON object");
+  addCompileOptions(sub, command.compile);
+  sub->footer("examples:\n  writ trace build/smollm2 --threads 1,3 --chunk 1,whole\n"
+              "  writ trace build/smollm2 build/smollm2-f32 --ids ids.json\n\n"
+              "exit codes: 0 the bits are the same, 1 they differ, or something was refused");
+}
+
 void addDigests(CLI::App &app, DigestsCommand &command) {
   CLI::App *sub = app.add_subcommand("digests", "show what evidence records are bound to");
   sub->add_option("model", command.model,
@@ -165,6 +190,8 @@ int dispatch(int argc, char **argv) {
   RunCommand run;
   ScoreCommand score;
   BenchCommand bench;
+  ProfileCommand profile;
+  TraceCommand trace;
   TokenizeCommand tokenize;
   InspectCommand inspect;
   ExplainCommand explain;
@@ -178,6 +205,8 @@ int dispatch(int argc, char **argv) {
   addScore(app, score);
   addContracts(app, contracts);
   addBench(app, bench);
+  addProfile(app, profile);
+  addTrace(app, trace);
   addDigests(app, digests);
   addSmallCommands(app, tokenize, inspect, explain, diff, verify, cache);
   try {
@@ -191,7 +220,8 @@ int dispatch(int argc, char **argv) {
   }
   const CLI::App &chosen = *app.get_subcommands().front();
   const std::string name = chosen.get_name();
-  run.compile.given = score.compile.given = bench.compile.given = givenCompileOptions(chosen);
+  run.compile.given = score.compile.given = bench.compile.given = profile.compile.given =
+      trace.compile.given = givenCompileOptions(chosen);
   if (name == "compile")
     return runCompile(compile);
   if (name == "run")
@@ -200,6 +230,10 @@ int dispatch(int argc, char **argv) {
     return runScore(score);
   if (name == "bench")
     return runBench(bench);
+  if (name == "profile")
+    return runProfile(profile);
+  if (name == "trace")
+    return runTrace(trace);
   if (name == "tokenize")
     return runTokenize(tokenize);
   if (name == "inspect")

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 
 namespace writ::tool {
@@ -83,6 +84,27 @@ void addNumbers(CLI::App *app, const std::string &names, std::vector<Number> &ta
          description)
       ->type_name("LIST")
       ->allow_extra_args(false);
+}
+
+/// "1,3": one value for A and one for B; "3": for both.
+void addSides(CLI::App *sub, const std::string &names, const std::string &type,
+              std::function<void(TraceSide &, const std::string &)> set, TraceCommand &command,
+              const std::string &description) {
+  sub->add_option_function<std::string>(
+         names,
+         [=, &command](const std::string &text) {
+           const size_t comma = text.find(',');
+           if (comma != std::string::npos && text.find(',', comma + 1) != std::string::npos)
+             throw UsageError(
+                 {shownName(names)}, "E051",
+                 fmt::format("'{}' has more than two values; one is for both runs, two "
+                             "are for A and for B",
+                             text));
+           set(command.a, text.substr(0, comma));
+           set(command.b, comma == std::string::npos ? text : text.substr(comma + 1));
+         },
+         description)
+      ->type_name(type + "[," + type + "]");
 }
 
 constexpr Range<int> kThreads{1, 1024, "a whole number from 1 to 1024"};
@@ -207,6 +229,77 @@ void addBenchOptions(CLI::App *sub, BenchCommand &command) {
                      {1, kMostInteger, "a whole number, 1 or more"},
                      "runs of each test that count; one more before them does not")
       ->default_str(std::to_string(command.repetitions));
+  addStepOptions(sub, command.session);
+}
+
+void addTraceOptions(CLI::App *sub, TraceCommand &command) {
+  const auto number = [&](const char *name, auto field, Range<int64_t> range,
+                          const char *description) {
+    addSides(
+        sub, name, "N",
+        [=](TraceSide &side, const std::string &text) {
+          field(side) = parseNumber<int64_t>(name, text, range);
+        },
+        command, description);
+  };
+  addNumber<int64_t>(sub, "-n,--tokens", command.tokens,
+                     {1, kMostInteger, "a whole number of tokens, 1 or more"},
+                     "tokens of a made-up history (default: 640, or the model's context)");
+  addSides(
+      sub, "--threads", "N",
+      [](TraceSide &side, const std::string &text) {
+        side.session.threads = parseNumber("--threads", text, kThreads);
+      },
+      command, "threads (default: one for each processor)");
+  addSides(
+      sub, "--chunk", "N",
+      [](TraceSide &side, const std::string &text) { side.session.chunk = parseChunk(text); },
+      command, "tokens of one step, or 'whole' (default: 512)");
+  addSides(
+      sub, "--isa", "NAME",
+      [](TraceSide &side, const std::string &text) { side.session.isa = parseIsa(text); }, command,
+      "scalar, avx2 or avx512 (default: the machine's best)");
+  number(
+      "--batch", [](TraceSide &side) -> int64_t & { return side.batch; },
+      {1, 1024, "a whole number from 1 to 1024"}, "sequences with the history in each step");
+  number(
+      "--page-size", [](TraceSide &side) -> int64_t & { return side.pageSize; },
+      {1, 65536, "a whole number from 1 to 65536"}, "tokens of a KV page (default: 32)");
+  number(
+      "--rewind", [](TraceSide &side) -> int64_t & { return side.rewind; },
+      {0, kMostInteger, "a whole number of tokens, 0 or more"},
+      "other tokens that are read first and rewound");
+  addSides(
+      sub, "--page-order", "N",
+      [](TraceSide &side, const std::string &text) {
+        side.pageOrder = parseNumber<uint64_t>(
+            "--page-order", text,
+            {0, std::numeric_limits<uint64_t>::max(), "a whole number from 0 to 2^64 - 1"});
+      },
+      command, "seed of the order of KV pages; 0: ascending");
+  sub->add_option("--save", command.save, "write A's trace to this file, and compare nothing");
+  sub->add_option("--against", command.against,
+                  "a saved trace, which takes the place of A; what is named is B");
+}
+
+void addProfileOptions(CLI::App *sub, ProfileCommand &command) {
+  const Range<int64_t> tokens{0, kMostInteger, "a whole number of tokens, 0 or more"};
+  addNumber<int64_t>(sub, "-p,--n-prompt", command.prompt, tokens, "tokens of the prefill; 0: none")
+      ->default_str("512");
+  addNumber<int64_t>(sub, "-n,--n-gen", command.generated, tokens, "tokens of the decode; 0: none")
+      ->default_str("32");
+  addNumber<int64_t>(sub, "-d,--n-depth", command.depth, tokens,
+                     "tokens that the sequence holds before")
+      ->default_str("0");
+  addNumber<int>(sub, "-t,--threads", command.session.threads, kThreads,
+                 "threads (default: one for each processor)");
+  addNumber<int64_t>(sub, "-r,--repetitions", command.repetitions,
+                     {1, kMostInteger, "a whole number, 1 or more"},
+                     "runs of each phase, of which the fastest counts")
+      ->default_str("3");
+  addNumber<int64_t>(sub, "--calls", command.calls, {0, kMostInteger, "a whole number, 0 or more"},
+                     "slowest calls of each phase that are printed")
+      ->default_str("10");
   addStepOptions(sub, command.session);
 }
 

@@ -31,6 +31,12 @@ void addSessionOptions(CLI::App *app, SessionOptions &options);
 /// What is measured, and how a session is opened for it.
 void addBenchOptions(CLI::App *sub, BenchCommand &command);
 
+/// The history of a comparison, and how each of its two runs is opened.
+void addTraceOptions(CLI::App *sub, TraceCommand &command);
+
+/// What is profiled, and how a session is opened for it.
+void addProfileOptions(CLI::App *sub, ProfileCommand &command);
+
 /// How long a text is generated, and how its tokens are drawn.
 void addGenerationOptions(CLI::App *sub, RunCommand &command);
 

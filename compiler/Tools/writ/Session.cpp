@@ -138,8 +138,14 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
                      : options.chunk == 0          ? kDefaultChunk
                                                    : options.chunk;
   session.max_rows = std::clamp<int64_t>(session.max_rows, 1, std::max<int64_t>(shape.tokens, 1));
+  session.max_rows *= shape.sequences;
+  session.max_sequences = shape.sequences;
   if (shape.allOutputs)
     session.max_outputs = session.max_rows;
+  session.page_size = shape.pageSize ? shape.pageSize : session.page_size;
+  session.page_order_seed = shape.pageOrder;
+  session.trace = shape.trace;
+  session.trace_user = shape.traceUser;
   session.isa = options.isa >= 0 ? options.isa : session.isa;
   if (shape.reading) {
     shape.reading->setCalls(info.call_count);

@@ -58,6 +58,11 @@ struct SessionShape {
   int64_t longest = 0; ///< the longest sequence, where the user names no context
   bool allOutputs = false;
   ReadingLine *reading = nullptr; ///< shows how far they are; outlives the session
+  int64_t sequences = 1;          ///< that share each step
+  int64_t pageSize = 0;           ///< 0: the runtime's
+  uint64_t pageOrder = 0;         ///< not 0: the seed of a shuffled order of pages
+  writ_trace trace = nullptr;     ///< instead of `reading`
+  void *traceUser = nullptr;
 };
 /// Creates a session. E051 where `tokens` do not fit the context, or that not the model's.
 SessionPtr openSession(const writ_package *package, const SessionOptions &options,

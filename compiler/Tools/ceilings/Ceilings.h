@@ -1,0 +1,44 @@
+//===- Ceilings.h - what this machine can do at most ----------------------===//
+//
+// Measured, not looked up: a machine's clock, neighbours and pages decide. Each figure is the best
+// of a few short runs on `threads` threads that begin together.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "writ/kernel_abi.h"
+
+#include <string>
+
+namespace writ::tool {
+
+/// Per second. An operation is a multiplication or an addition: a multiply-add is two.
+struct Ceilings {
+  writ_isa isa;
+  int threads;
+  double mappedBytes = 0;     ///< read from a mapped file that is in the page cache; 0: no file
+  double largePageBytes = 0;  ///< read from anonymous memory that asked for large pages
+  double int8Operations = 0;  ///< 8-bit products, 32-bit sums, operands in registers
+  double floatOperations = 0; ///< binary32 multiply-adds, operands in registers
+
+  /// The bandwidth that a step can hope for: weights are mapped.
+  double readBytes() const { return mappedBytes > largePageBytes ? mappedBytes : largePageBytes; }
+};
+
+/// `file` is mapped and read whole; empty, or one that is too small to leave the caches: not
+/// measured. `isa` must be one that the machine has.
+Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file);
+
+/// The loops of one instruction set: `rounds` times as many operations as the constant says, with
+/// nothing in memory. The result is of no meaning and keeps the work alive.
+struct PeakLoops {
+  int64_t int8OperationsPerRound, floatOperationsPerRound;
+  int64_t (*int8)(int64_t rounds);
+  float (*floats)(int64_t rounds);
+};
+extern const PeakLoops kPeakScalar;
+#if defined(__x86_64__)
+extern const PeakLoops kPeakAvx2, kPeakAvx512;
+#endif
+
+} // namespace writ::tool

@@ -1,0 +1,40 @@
+"""A package whose gate gives other bits where more than one thread runs it: what a check of bits must see."""
+import pathlib
+import shutil
+import subprocess
+
+OP = "blk.0.ffn_act"
+# The first row of each part but the first, which begins where another thread's ends.
+BROKEN = """
+void broken_body(const void *args, int64_t begin, int64_t end) {
+  PROVIDER_scalar(args, begin, end);
+  const auto &at = *static_cast<const PROVIDER_args *>(args);
+  if (begin > 0 && begin < end)
+    static_cast<unsigned char *>(at.out)[4 * begin * at.n + 20] ^= 1;
+}
+const writ_provider broken_provider = {"PROVIDER", "", {broken_body}};
+void broken_threaded(const writ_step *step, uint32_t call, const PROVIDER_args &args) {
+  writ_launch(step, call, &broken_provider, &args, args.rows, 1);
+}
+"""
+
+
+def first_wrong_position(rows, threads):
+    """Of a step of `rows` rows that begins at position 0: where the second part of them begins."""
+    return rows // threads + (rows % threads > 0)
+
+
+def break_gate(package, root, *options):
+    """Rewrites the code of a package and builds it, with these options of cmake."""
+    source = package / "src" / "model.cpp"
+    text = source.read_text()
+    call = text.split(": gate\n", 1)[1].split("_threaded(", 1)
+    provider = call[0].strip()
+    text = text.replace(f"{provider}_threaded(", "broken_threaded(")
+    text = text.replace("namespace {\n", "namespace {\n" + BROKEN.replace("PROVIDER", provider), 1)
+    source.write_text(text)
+    quiet = {"check": True, "capture_output": True}
+    shutil.rmtree(package / "build", ignore_errors=True)
+    subprocess.run(["cmake", "-S", package, "-B", package / "build", f"-DWRIT_ROOT={pathlib.Path(root)}",
+                    f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={package}/lib", *options], **quiet)
+    subprocess.run(["cmake", "--build", package / "build"], **quiet)
