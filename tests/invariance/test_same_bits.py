@@ -17,8 +17,10 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import broken_kernel  # noqa: E402
 import harness  # noqa: E402
 from harness import SOURCE, TestCase, families, locked, random_model, real_model, storages  # noqa: E402
+from models import random_model_options  # noqa: E402
 
 BUILD = harness.BUILD
 COMPILER = pathlib.Path(os.environ.get("WRIT_COMPILER_BUILD", SOURCE / "build")) / "bin" / "writ"
@@ -26,11 +28,14 @@ CXX = os.environ.get("WRIT_CXX", "c++")
 OPTIMIZATION = os.environ.get("WRIT_BITS_OPTIMIZATION", "-O3")
 TOOLCHAIN = os.environ.get("WRIT_TOOLCHAIN", "")  # of another architecture, with what runs it here
 EMULATOR = os.environ.get("WRIT_EMULATOR", "").split()
+# Of cmake: what compiles a package.
+COMPILE_OPTION = f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}" if TOOLCHAIN else f"-DCMAKE_CXX_COMPILER={CXX}"
 IS_SECOND_COMPILER = BUILD.resolve() != COMPILER.parents[1].resolve()
 RUNNER = [*EMULATOR, BUILD / "bin" / "score_digest"]
 GOLDEN = SOURCE / "tests" / "data" / "golden"
 TOKENS = 640
 PROFILES = ("portable", "f32")
+SHAPE_STORAGES = ("q8_0",)
 
 
 ISAS = ("scalar", "neon", "dotprod") if EMULATOR else ("scalar", "avx2", "avx512")  # ascending
@@ -74,7 +79,7 @@ def built(model, profile):
                         "-o", path], **quiet)
         subprocess.run(["cmake", "-S", path, "-B", path / "build", "-DCMAKE_BUILD_TYPE=Release",
                         f"-DCMAKE_CXX_FLAGS_RELEASE={OPTIMIZATION}", f"-DWRIT_ROOT={BUILD}",
-                        f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}" if TOOLCHAIN else f"-DCMAKE_CXX_COMPILER={CXX}",
+                        COMPILE_OPTION,
                         f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={path}/lib"], **quiet)
         subprocess.run(["cmake", "--build", path / "build"], **quiet)
         done.write_text(stamp)
@@ -93,8 +98,20 @@ def random_bytes():
     return [3 + source.randrange(256) for _ in range(TOKENS)]
 
 
+def shapes():
+    """circuit → options, of the families that are known by their shapes alone: their kernels are those of others."""
+    known = json.loads((SOURCE / "scripts" / "shapes.json").read_text()).values()
+    return {shape["circuit"]: random_model_options({"circuit": shape["circuit"], "random": shape["small"]})
+            for shape in known if shape["circuit"] not in families()}  # fmt: skip
+
+
+def small_models():
+    """(circuit, storage) of each small model."""
+    return [*itertools.product(families(), storages()), *itertools.product(shapes(), SHAPE_STORAGES)]
+
+
 def small_model(circuit, storage):
-    return random_model("--type", storage, *families()[circuit], name=f"{circuit}-{storage}")
+    return random_model("--type", storage, *(families() | shapes())[circuit], name=f"{circuit}-{storage}")
 
 
 def golden_of(circuit, storage, profile):
@@ -102,8 +119,12 @@ def golden_of(circuit, storage, profile):
     return f"random_{circuit}", f"{storage}.{profile}"
 
 
+def words_of(options):
+    return [str(word) for pair in options.items() for word in pair]
+
+
 class SameBits(TestCase):
-    def digest(self, package, ids, **options):
+    def digest(self, package, ids, check_bodies=True, **options):
         path = self.folder() / "ids"
         path.write_text(" ".join(map(str, ids)))
         words = [f"{key}={value}" for key, value in options.items()]
@@ -111,7 +132,8 @@ class SameBits(TestCase):
         self.assertEqual(result.returncode, 0, f"{words}: {result.stderr}")
         lines = result.stdout.splitlines()
         bodies = [line.split()[1:] for line in lines if line.startswith("body ")]
-        self.assert_bodies(package, bodies, options.get("isa", best_isa()))
+        if check_bodies:
+            self.assert_bodies(package, bodies, options.get("isa", best_isa()))
         return "\n".join(line for line in lines if not line.startswith("body "))
 
     def assert_bodies(self, package, bodies, isa):
@@ -123,25 +145,49 @@ class SameBits(TestCase):
         for provider, body in bodies:
             self.assertEqual(body, expected_body(provider, isa), f"{provider} at {isa}")
 
-    def same(self, package, ids, golden, combinations):
+    def same(self, package, ids, golden, combinations, check_bodies=True):
         for options in combinations:
             if not supported(options.get("isa", SCALAR)):
                 continue
-            digest = self.digest(package, ids, **options)
+            digest = self.digest(package, ids, check_bodies, **options)
             if digest != golden:
                 first = self.first_difference(package, ids, options)
-                self.fail(f"{options} gives {digest}, golden is {golden}; {first}")
+                self.fail(f"{options} gives {digest}, golden is {golden}\n{first}")
         lacking = {options["isa"] for options in combinations
                    if not supported(options.get("isa", SCALAR))}
         if lacking:
             self.skipTest(f"this processor lacks {', '.join(sorted(lacking))}; the rest agrees")
 
     def first_difference(self, package, ids, options):
-        """The first row whose logits differ from those of one thread, chunk 32."""
-        a = self.digest(package, ids, digest="rows").split()
-        b = self.digest(package, ids, digest="rows", **options).split()
+        """Where the run parts from one thread, chunk 32: what `writ trace` says of this package.
+
+        The tool is the first compiler's; in the other's build folder it is made to run that one's kernels, saves what
+        they do, and compares. Another architecture's it cannot run: there the row is named, not the op."""
+        if EMULATOR:
+            return self.first_row(package, ids, options)
+        path = self.folder() / "ids"
+        path.write_text(" ".join(map(str, ids)))
+        best = best_isa()
+        pairs = {"threads": ("--threads", 1), "chunk": ("--chunk", 32), "isa": ("--isa", best), "batch": ("--batch", 1),
+                 "pages": ("--page-size", 32), "shuffle": ("--page-order", 0), "rewind": ("--rewind", 0)}  # fmt: skip
+        run = {option: options.get(key, base) for key, (option, base) in pairs.items()}
+        if not IS_SECOND_COMPILER:
+            return self.trace(package, "--ids", path, *words_of({option: f"{base},{run[option]}" for option, base in
+                                                                 pairs.values()}))  # fmt: skip
+        saved = self.folder() / "trace"
+        self.trace(package, "--ids", path, "--save", saved, *words_of(run), runtime=BUILD / "lib" / "libwrit_runtime.so")
+        return self.trace(package, "--against", saved, *words_of(dict(pairs.values())))
+
+    def first_row(self, package, ids, options):
+        a = self.digest(package, ids, False, digest="rows").split()
+        b = self.digest(package, ids, False, digest="rows", **options).split()
         rows = [i for i, (x, y) in enumerate(zip(a, b)) if x != y]
-        return f"row {rows[0]} is the first that differs" if rows else "no row differs from one thread"
+        return f"the bits differ first at position {rows[0]}" if rows else "no row differs from one thread"
+
+    def trace(self, *words, runtime=None):
+        environment = os.environ | ({"LD_PRELOAD": str(runtime)} if runtime else {})
+        traced = subprocess.run([COMPILER, "trace", *words], capture_output=True, text=True, env=environment)
+        return f"writ trace {' '.join(map(str, words))}:\n{traced.stdout}{traced.stderr}"
 
     def golden(self, model, key):
         path = GOLDEN / f"{model}.json"
@@ -218,7 +264,7 @@ class RandomModels(SameBits):
 
     def test_S8_EveryStorageTypeHasItsDigestsAndNoOther(self):
         expected = {}
-        for circuit, storage, profile in itertools.product(families(), storages(), PROFILES):
+        for (circuit, storage), profile in itertools.product(small_models(), PROFILES):
             file, key = golden_of(circuit, storage, profile)
             expected.setdefault(f"{file}.json", set()).add(key)
         for path in GOLDEN.glob("random_*.json"):
@@ -246,6 +292,19 @@ class RandomModels(SameBits):
             if flip == "isa" and best_isa() == SCALAR:
                 self.skipTest("this processor has scalar bodies only")
             self.assertNotEqual(self.digest(package, ids, flip=flip, **with_it), golden, flip)
+
+    def test_NegativeControl_AFailureNamesTheOpAndTheRow(self):
+        package = self.folder() / "package"
+        shutil.copytree(built(small_model("llama", "q4_1"), "portable"), package)
+        broken_kernel.break_gate(package, BUILD, COMPILE_OPTION)
+        ids, golden = random_bytes(), self.golden(*golden_of("llama", "q4_1", "portable"))
+        with self.assertRaises(self.failureException) as failed:
+            self.same(package, ids, golden, [{"threads": 1}, {"threads": 3, "chunk": 40}], check_bodies=False)
+        position = broken_kernel.first_wrong_position(40, 3)
+        self.assertIn("{'threads': 3, 'chunk': 40} gives ", str(failed.exception))
+        self.assertIn(f"the bits differ first at position {position}", str(failed.exception))
+        if not EMULATOR:
+            self.assertIn(f"at position {position}, in '{broken_kernel.OP}' (gate, layer 0)", str(failed.exception))
 
     def test_S2_Batches(self):
         package = built(small_model("llama", "q4_1"), "portable")
@@ -282,8 +341,9 @@ def add_storage_tests():
         setattr(RandomModels, f"test_S1_S2_S3_S4_S6_S7_S8_{circuit}_{storage}{suffix}",
                 lambda self: self.check(circuit, storage, combinations))
 
-    for (number, circuit), storage in itertools.product(enumerate(families()), storages()):
-        is_short = number > 0 or IS_SECOND_COMPILER
+    first = next(iter(families()))
+    for circuit, storage in small_models():
+        is_short = circuit != first or IS_SECOND_COMPILER
         add("", circuit, storage, together if is_short else axes)
         if is_short:
             add("_long", circuit, storage, axes)
@@ -308,7 +368,7 @@ def record():
     case = SameBits()
     GOLDEN.mkdir(parents=True, exist_ok=True)
     files = {}
-    for circuit, storage, profile in itertools.product(families(), storages(), PROFILES):
+    for (circuit, storage), profile in itertools.product(small_models(), PROFILES):
         package = built(small_model(circuit, storage), profile)
         file, key = golden_of(circuit, storage, profile)
         files.setdefault(file, {})[key] = case.digest(package, random_bytes())
