@@ -31,10 +31,10 @@ gate = scripts/run-tests build --gate tests/gates/$(1).txt
 
 .PHONY: help setup build build-clang models demo test test-unit test-numerical-contracts test-threadpool-parity \
 	regression-fast test-faults test-sanitize run-sanitizers \
-	test-aarch64 test-long fuzz bench evidence obligations format format-check tidy clean
+	test-aarch64 test-same-bits test-long fuzz bench evidence obligations format format-check tidy clean
 
 help: ## list the targets
-	@echo "usage: make TARGET [MODEL=$(MODEL)] [JOBS=$(JOBS)]"
+	@echo "usage: make TARGET [MODEL=$(MODEL)] [JOBS=$(JOBS)] [SHAPES=CELLS]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-26s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "models: $$(scripts/fetch-model --list | cut -f 1 | tr '\n' ' ')"
 
@@ -80,6 +80,9 @@ test-aarch64: build models ## the runtime, the kernels and the same bits on AArc
 	$(call configure-and-build,aarch64)
 	@scripts/run-tests build-aarch64
 
+test-same-bits: build build-clang models ## one digest for each model and history, whatever computes it (S1 to S8)
+	@scripts/run-tests build -L '^invariance$$' --and build-clang -L '^invariance$$'
+
 test-long: build build-clang models ## the full products of threads, chunks, instruction sets, compilers
 	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))' \
 	  --and build-clang -L '^long$$' -R '^invariance\.'
@@ -102,9 +105,9 @@ fuzz: setup ## mutate every input format for FUZZ_SECONDS each (default 60)
 	$(call configure-and-build,fuzz,fuzzers)
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-bench: build ## measure this machine; needs the oracle for a comparison (scripts/setup-oracles)
-	@cmake --build --preset default -j $(JOBS) --target kernel_bench
-	@scripts/bench $(MODEL)
+bench: build ## measure this machine beside the oracle (scripts/setup-oracles); SHAPES="smollm2 qwen2-0.5b:q8_0" for a part
+	@cmake --build --preset default -j $(JOBS) --target kernel_bench machine_ceilings
+	@scripts/bench $(SHAPES)
 	@echo "single kernels: build/bin/kernel_bench --benchmark_filter=REGEX"
 
 evidence: build models ## make the evidence records anew from the live oracles

@@ -1,7 +1,10 @@
 """`writ bench`: the tests of llama-bench and its keys, and what `make bench` does with them."""
+import argparse
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import signal
@@ -9,7 +12,7 @@ import statistics
 import subprocess
 
 import harness
-from harness import SOURCE, WRIT, TestCase, random_model, tiny_package
+from harness import SOURCE, WRIT, TestCase, package, random_model, tiny_package
 
 KEYS = {"writ_version", "cpu_info", "isa", "model_filename", "model_name", "model_sha256", "model_size", "circuit",
         "profile", "resolution_sha256", "production", "n_ubatch", "n_threads", "n_prompt", "n_gen", "n_depth",
@@ -156,13 +159,18 @@ class Interrupts(TestCase):
             self.assertTrue(all(line.endswith(" |") for line in rest.splitlines()))
 
 
+def load(name, path):
+    loader = importlib.machinery.SourceFileLoader(name, str(SOURCE / path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
 class Script(TestCase):
     """scripts/bench measures beside llama-bench."""
 
     def setUp(self):
-        loader = importlib.machinery.SourceFileLoader("bench", str(SOURCE / "scripts" / "bench"))
-        self.script = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
-        loader.exec_module(self.script)
+        self.script = load("bench", "scripts/bench")
 
     def measured(self, order, name, speeds):
         """One run after the other, each with a speed of prefill and of decode."""
@@ -186,6 +194,63 @@ class Script(TestCase):
     def test_WithoutTheOracleItsFiguresAreUnresolved(self):
         found = self.script.in_turns(self.measured([], "ours", (1, 2, 3, 4, 5)), None)
         self.assertEqual(found, {"writ": {"prefill": 30, "decode": 3}, "llama.cpp": None, "ratio": None})
+
+    def test_ACellIsAModelAShapeOrARecipeOfOne(self):
+        def names(*words):
+            return [cell.name for cell in self.script.Cell.named(words)]
+
+        self.assertEqual(names("smollm2", "qwen3-0.6b:q8_0"), ["smollm2", "qwen3-0.6b:q8_0"])
+        self.assertEqual(names("qwen2-0.5b"), [f"qwen2-0.5b:{recipe}" for recipe in self.script.MEASURED_RECIPES])
+        self.assertEqual(len(names()), 2 + 4 * len(self.script.MEASURED_RECIPES))
+        for wrong in ("qwen2-0.5b:q3_k_s", "gpt5", "smollm2:q8_0"):
+            with self.assertRaisesRegex(ValueError, f"'{wrong}' is no model, shape or SHAPE:RECIPE; known are smollm2"):
+                names(wrong)
+
+    def test_TheFloorsCountTheFilesBytesAndNotThePackedOnes(self):
+        found = self.script.floors(tiny_package())
+        layer = 64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 128  # q and output, k and v, three of the gate
+        norms, frequencies = (2 * 2 + 1) * 64 * 4, 8 * 8
+        self.assertEqual(found["token_operations"], 2 * (2 * layer + 64 * 320))
+        self.assertEqual(found["logits_operations"], 2 * 64 * 320)
+        self.assertEqual(found["decode_bytes"], (2 * layer + 64 * 320) * 20 // 32 + norms + frequencies)
+        self.assertTrue(found["codes"])
+        exact = self.script.floors(package(random_model(), "--bringup", "--profile", "f32"))
+        self.assertEqual({**found, "codes": False}, exact, "the file is the same")
+
+    def test_TheSharesFollowFromSpeedAndCeiling(self):
+        floor = {"token_operations": 100, "logits_operations": 40, "decode_bytes": 30, "codes": True}
+        ceiling = {"int8_ops_per_s": 6400, "f32_ops_per_s": 640, "mapped_bytes_per_s": 600, "large_page_bytes_per_s": 300}
+        speed = {"prefill": 32, "decode": 10}
+        self.assertEqual(self.script.shares(speed, floor, ceiling, 4), {"prefill": 32 * 70 / 6400, "decode": 0.5})
+        self.assertEqual(self.script.shares(speed, floor | {"codes": False}, ceiling, 4)["prefill"], 3.5)
+
+    def test_TheMeansAreThoseOfTheQuantizedShapes(self):
+        def cell(name, prefill, decode):
+            return {"cell": name, "threads": {1: {"ratio": None}, 2: {"ratio": {"prefill": prefill, "decode": decode}}}}
+
+        cells = [cell("smollm2", 9, 9), cell("a:q8_0", 2, 1), cell("a:q4_0", 8, 4), cell("a:bf16", 1, 1)]
+        found = self.script.summary(cells)
+        self.assertAlmostEqual(found["prefill"]["geometric_mean"], 4)
+        self.assertAlmostEqual(found["decode"]["geometric_mean"], 2)
+        self.assertEqual((found["prefill"]["smallest"], found["decode"]["smallest"]), (2, 1))
+        self.assertIsNone(self.script.summary(cells[:1]))
+
+    def test_ACellIsMeasuredWholeAndMakesATable(self):
+        self.script.FOLDER = self.folder()
+        cell = self.script.Cell("qwen2-0.5b:q8_0")
+        cell.file, cell.depths = random_model, lambda: [16]
+        a = argparse.Namespace(prompt=8, generated=4, turns=1, keep=True)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            found = json.loads(json.dumps(self.script.measure(cell, a)))
+        self.assertRegex(said.getvalue(), r"prefill, \d+ thread\(s\), tokens/s +[\d.]+ \(\d+ % of the ceiling; llama.cpp ")
+        self.assertIn("decode at depth 16, tokens/s", said.getvalue())
+        threads, = found["threads"].values()
+        self.assertGreater(threads["ceilings"]["int8_ops_per_s"], 0)
+        self.assertGreater(threads["writ"]["prefill"], 0)
+        table = load("bench_table", "scripts/generate/bench_table.py")
+        lines = table.table({"machine": self.script.machine(), "cells": [found], "summary": None})
+        self.assertTrue(any(line.startswith("| qwen2-0.5b:q8_0 | 0 MB | ") for line in lines), lines)
+        self.assertTrue(any(line.startswith("| qwen2-0.5b:q8_0 | 16 | ") for line in lines), lines)
 
     def test_ItReadsWhatWritBenchPrints(self):
         out, _ = self.writ("bench", tiny_package(), "-p", "8", "-n", "4", "-t", "1", "-r", "1", "--json")
