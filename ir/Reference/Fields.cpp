@@ -1,6 +1,8 @@
 //===- Fields.cpp - reading a contract ------------------------------------===//
 #include "ir/Reference/Fields.h"
 
+#include "ir/Reference/Schedule.h"
+
 #include <charconv>
 
 namespace writ::reference {
@@ -48,7 +50,24 @@ size_t Fields::choose(const std::string &field, std::initializer_list<const char
       return index;
     ++index;
   }
+  if (isLeftOpen(field, found)) {
+    if (known.size() < 2)
+      throw ReferenceError(where + ": field '" + field + "' is '" + found +
+                           "', but the reference knows no other word there than '" +
+                           *known.begin() + "': nothing is left to choose");
+    return leftOpenToAll(call, field) % known.size();
+  }
   unknownWord(field, found, known);
+}
+
+/// Whether the word is the vocabulary's for "anything may decide", in a list that has it.
+bool Fields::isLeftOpen(const std::string &field, const std::string &word) const {
+  if (word != kLeftOpen)
+    return false;
+  const nlohmann::json &fields =
+      call.vocabulary->at("contract_fields").at(call.contract->at("family"));
+  const auto list = fields.find(field);
+  return list != fields.end() && call.vocabulary->at("words").at(*list).contains(word);
 }
 
 void Fields::unknownWord(const std::string &field, const std::string &word,
@@ -88,7 +107,7 @@ const std::string &Fields::attribute(const std::string &field) {
 void Fields::requireIeee(const char *nan, const char *infinity) {
   require("exceptional.nan", nan);
   require("exceptional.infinity", infinity);
-  require("exceptional.subnormal", "kept");
+  choose("exceptional.subnormal", {"kept", "flushed"}); // Matrix flushes
   choose("exceptional.overflow", {"to_infinity", "impossible"});
 }
 

@@ -20,7 +20,8 @@ public:
 
   /// The word of a field; "partition.kind" is the field `kind` of the object `partition`.
   const std::string &word(const std::string &field);
-  /// Which of `known` the field's word is; any other word is an error that names the field.
+  /// Which of `known` the field's word is; any other word is an error that names the field. Where
+  /// the word leaves that open, the call's schedule decides.
   size_t choose(const std::string &field, std::initializer_list<const char *> known);
   /// The field's word must be this one.
   void require(const std::string &field, const char *known) { choose(field, {known}); }
@@ -37,6 +38,7 @@ public:
 
 private:
   const nlohmann::json &value(const std::string &field);
+  bool isLeftOpen(const std::string &field, const std::string &word) const;
 
   const Call &call;
   std::string where;

@@ -52,7 +52,7 @@ float blockTerm(BlockTerm form, bool scaled, const Block &block, const Activatio
 void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm form, bool scaled) {
   const std::string &storage = linear.weight.storage();
   const int64_t elements = blockElements(storage), blocks = linear.k / elements;
-  if (reduction.unitElements() != elements ||
+  if ((!reduction.isLeftOpen() && reduction.unitElements() != elements) ||
       blockElements(linear.activation.storage()) != elements)
     throw ReferenceError("blocks of '" + storage + "' have " + std::to_string(elements) +
                          " elements; the units of the reduction and the activation's have others");

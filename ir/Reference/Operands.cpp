@@ -58,9 +58,10 @@ const Operand &operand(const Call &call, const char *name) {
   return *found;
 }
 
-Matrix::Matrix(const Operand &operand)
+Matrix::Matrix(const Operand &operand, Flush flush)
     : storageName(&operand.storage), base(operand.bytes.data()), rowCount(rowsOf(operand)),
-      columnCount(operand.shape.back()), stride(rowBytes(operand.storage, columnCount)) {}
+      columnCount(operand.shape.back()), stride(rowBytes(operand.storage, columnCount)),
+      flush(flush) {}
 
 std::byte *Matrix::row(int64_t index) const {
   if (index < 0 || index >= rowCount)
@@ -69,15 +70,16 @@ std::byte *Matrix::row(int64_t index) const {
 }
 
 float Matrix::get(int64_t row, int64_t column) const {
-  return readScalar(*storageName, this->row(row), column);
+  const float value = readScalar(*storageName, this->row(row), column);
+  return flush.read ? Flush::applied(value) : value;
 }
 
 void Matrix::set(int64_t row, int64_t column, float value) const {
-  writeScalar(*storageName, this->row(row), column, value);
+  writeScalar(*storageName, this->row(row), column, flush.write ? Flush::applied(value) : value);
 }
 
 Matrix matrix(const Call &call, const char *name, int64_t rows, int64_t columns) {
-  Matrix found(operand(call, name));
+  Matrix found(operand(call, name), flushOf(call));
   if (found.rows() != rows || found.columns() != columns)
     fail(name, "is [" + std::to_string(found.rows()) + ", " + std::to_string(found.columns()) +
                    "], expected [" + std::to_string(rows) + ", " + std::to_string(columns) + "]");

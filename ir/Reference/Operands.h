@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/Reference/Reference.h"
+#include "ir/Reference/Schedule.h"
 #include "ir/Reference/Storage.h"
 
 namespace writ::reference {
@@ -17,7 +18,7 @@ const Operand *optionalOperand(const Call &call, const char *name);
 /// A tensor seen as rows of its last dimension.
 class Matrix {
 public:
-  explicit Matrix(const Operand &operand);
+  explicit Matrix(const Operand &operand, Flush flush = {});
   std::byte *row(int64_t index) const;
   int64_t rows() const { return rowCount; }
   int64_t columns() const { return columnCount; }
@@ -30,6 +31,7 @@ private:
   const std::string *storageName;
   std::byte *base;
   int64_t rowCount, columnCount, stride;
+  Flush flush;
 };
 
 /// The operand as [rows, columns]; any other size is an error.

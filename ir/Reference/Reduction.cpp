@@ -1,9 +1,12 @@
 //===- Reduction.cpp - the order in which terms become a sum --------------===//
 #include "ir/Reference/Reduction.h"
 
+#include "ir/Reference/Schedule.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace writ::reference {
 namespace {
@@ -28,6 +31,12 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
   if (!words.contains(id))
     throw ReferenceError("field '" + field + "' is '" + id + "', which is no reduction id");
   const nlohmann::json &word = words[id];
+  choice = leftOpenToAll(call, field);
+  if (id == kLeftOpen) { // terms or products, in any order, fused or not
+    order = Order::leftOpen;
+    form = choice & 1 ? MultiplyAdd::fma : MultiplyAdd::mulAdd;
+    return;
+  }
   if (const std::string precision = word.value("accumulator", ""); precision != "fp32")
     unknown(id, "accumulator", precision);
 
@@ -46,6 +55,8 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
     order = Order::segments;
     partials = word.at("segments").get<int64_t>();
     unit = word.at("unit").get<int64_t>();
+  } else if (kind == kLeftOpen) {
+    order = Order::leftOpen;
   } else if (kind != "ascending") {
     unknown(id, "order", kind);
   }
@@ -64,7 +75,7 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
 
 float Reduction::products(int64_t terms, const std::function<float(int64_t)> &a,
                           const std::function<float(int64_t)> &b, int64_t termsPerUnit) const {
-  if (!isProduct)
+  if (!isProduct && id != kLeftOpen)
     throw ReferenceError("reduction '" + id + "' sums terms, but products are summed here");
   return run(terms, termsPerUnit,
              [&](float sum, int64_t i) { return multiplyAdd(form, a(i), b(i), sum); });
@@ -84,6 +95,16 @@ float Reduction::run(int64_t terms, int64_t termsPerUnit,
     for (int64_t i = 0; i < terms; ++i)
       partial[0] = accumulate(partial[0], i);
     break;
+  case Order::leftOpen: { // one of the orders that there are
+    std::vector<int64_t> sequence(terms);
+    std::iota(sequence.begin(), sequence.end(), 0);
+    uint64_t state = choice;
+    for (int64_t i = terms; i > 1; --i)
+      std::swap(sequence[i - 1], sequence[nextNumber(state) % static_cast<uint64_t>(i)]);
+    for (const int64_t i : sequence)
+      partial[0] = accumulate(partial[0], i);
+    break;
+  }
   case Order::lanes:
     for (int64_t lane = 0; lane < partials; ++lane)
       for (int64_t i = lane; i < terms; i += partials)

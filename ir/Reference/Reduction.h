@@ -29,9 +29,11 @@ public:
   /// Sum of term(i).
   float terms(int64_t terms, const std::function<float(int64_t)> &term) const;
   bool multiplies() const { return isProduct; }
+  /// Whether the vocabulary says nothing of the order.
+  bool isLeftOpen() const { return order == Order::leftOpen; }
 
 private:
-  enum class Order { lanes, slots, segments, ascending };
+  enum class Order { lanes, slots, segments, ascending, leftOpen };
   enum class Merge { treeHalves, treeAdjacent, none };
 
   float run(int64_t terms, int64_t termsPerUnit,
@@ -45,6 +47,7 @@ private:
   MultiplyAdd form = MultiplyAdd::fma;
   int64_t partials = 1;
   int64_t unit = 1;
+  uint64_t choice = 0; ///< of an order that is left open
 };
 
 } // namespace writ::reference

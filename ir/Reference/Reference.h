@@ -61,6 +61,14 @@ struct SampleRequest {
   std::vector<int32_t> recent = {}; ///< at most 64, any order
 };
 
+/// How a call is run. Bits depend on it only where a word of the contract says so.
+struct Schedule {
+  int64_t workers = 1; ///< that share the call
+  uint64_t run = 0;    ///< of several equal calls: who came first, what lay in the cache
+  /// Names that nobody reads: what a word leaves to them differs where the names do.
+  std::string isa, device, compiler;
+};
+
 /// One op. Operands, dimensions, attributes and numbers are keyed by the names of its family.
 struct Call {
   const nlohmann::json *contract = nullptr;
@@ -73,6 +81,7 @@ struct Call {
   Rows rows;
   KvState *kv = nullptr;
   std::vector<SampleRequest> samples;
+  Schedule schedule;
 };
 
 /// Evaluates one op. Throws ReferenceError.
