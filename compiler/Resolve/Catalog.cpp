@@ -105,10 +105,14 @@ struct CatalogReader {
   void readInvariance() {
     const fs::path root = catalog.folders.contracts;
     const Json schema = document((root / "schema/invariance.json").string(), nullptr);
-    const Json functions = document((root / "functions.json").string(), nullptr);
+    const Json functionsSchema = document((root / "schema/functions.json").string(), nullptr);
+    const Json functions = document((root / "functions.json").string(), &functionsSchema);
     read(root / "invariance.json", schema, [&](const Json &json) {
       catalog.invarianceRules = readInvarianceRules(json, catalog.vocabularyJson, functions, found);
     });
+    checkFunctions(functions, catalog.vocabularyJson, found);
+    if (found.empty())
+      checkWordLists(catalog, found);
     if (found.empty())
       checkInvariance(catalog, found);
   }

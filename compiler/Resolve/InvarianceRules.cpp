@@ -195,6 +195,8 @@ std::optional<std::vector<InvarianceCause>> Reader::composed(const Json::Member 
 void Reader::readParts(const Json::Member &list) {
   if (!list.value.contains("parts"))
     return;
+  for (const Json::Member &part : list.value.at("parts").members())
+    rules.partLists.insert(part.value.asString());
   for (const Json::Member &word : words.at(list.key).members())
     if (!rules.find(list.key, word.key))
       if (std::optional<std::vector<InvarianceCause>> causes = composed(list, word))

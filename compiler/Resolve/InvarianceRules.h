@@ -42,6 +42,7 @@ struct InvarianceRules {
   std::set<std::string> notArithmetic;         ///< members of a contract that decide no bit
   std::map<std::string, std::string> numbers;  ///< kinds of fixed numbers, and why they are neutral
   std::map<std::string, InvarianceList> lists; ///< by the vocabulary's names
+  std::set<std::string> partLists;             ///< whose words are parts of other words
   std::string digest;
 
   bool hasDimension(const std::string &name) const;

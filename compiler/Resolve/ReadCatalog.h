@@ -21,6 +21,11 @@ void checkOverlaps(const Catalog &catalog, std::vector<Diagnostic> &found);
 /// E128: a map contradicts a contract that it claims to keep. E303: it splits elsewhere. All names
 /// are known and of the right family.
 void checkMapClaims(const Catalog &catalog, std::vector<Diagnostic> &found);
+/// E306: a function that cannot be evaluated. E307: a function, or a part of one, that decides
+/// nothing.
+void checkFunctions(const Json &functions, const Json &vocabulary, std::vector<Diagnostic> &found);
+/// E307: words that no field of any family can take.
+void checkWordLists(const Catalog &catalog, std::vector<Diagnostic> &found);
 /// E304: a contract whose invariance cannot be derived. E127: a map that breaks it.
 void checkInvariance(const Catalog &catalog, std::vector<Diagnostic> &found);
 

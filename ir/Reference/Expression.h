@@ -47,6 +47,8 @@ class Expression {
 public:
   explicit Expression(std::string_view text);
   Value evaluate(FloatType type, const Variables &variables, const OtherFunction &other) const;
+  /// The text as a tree, for who reads it another way.
+  const ExpressionNode &tree() const { return *root; }
 
 private:
   std::shared_ptr<const ExpressionNode> root;

@@ -120,6 +120,8 @@ std::string DataReaders::schemaOf(DataKind kind) const {
     return "contracts/schema/vocabulary.json";
   case DataKind::invariance:
     return "contracts/schema/invariance.json";
+  case DataKind::functions:
+    return "contracts/schema/functions.json";
   default:
     return "contracts/schema/evidence.json";
   }
@@ -153,6 +155,8 @@ const DataReaders::Use &DataReaders::firstUseOf(const std::string &id) {
 /// A model of each family, except for what only one of them can show.
 std::vector<DataReaders::Use> DataReaders::usesOf(DataKind kind, const std::string &file) {
   const std::string id = fs::path(file).stem();
+  if (kind == DataKind::functions) // no part of compiling, only of its digest
+    return {};
   if (kind == DataKind::contract || kind == DataKind::map)
     return {firstUseOf(id)};
   std::vector<Use> found;
@@ -192,9 +196,9 @@ void DataReaders::readChat(const std::string &file) const {
     throw Error(json.location(), "E047", error);
 }
 
-/// The compiler binds the file by its digest. What the steps mean, the reference alone reads, which
-/// is no part of compiling: its exceptions name no place.
-void DataReaders::readFunctions(const std::string &file) const {
+/// What the catalog accepts, the reference evaluates; its exceptions name no place.
+void DataReaders::readFunctions(const std::string &file) {
+  readCatalog(DataKind::functions, file);
   catalogDigests(catalog);
   const Json json = readJsonFile(tree.path(file));
   const nlohmann::json plain = json.plain();
@@ -211,8 +215,7 @@ void DataReaders::readFunctions(const std::string &file) const {
 void DataReaders::readSchema(const std::string &file) const {
   const Json schema = readDocument(tree.path(file), nullptr);
   for (const auto &[kind, documents] : byKind) {
-    if (kind == DataKind::schema || kind == DataKind::chat || kind == DataKind::functions ||
-        schemaOf(kind) != file)
+    if (kind == DataKind::schema || kind == DataKind::chat || schemaOf(kind) != file)
       continue;
     for (size_t i = 0; i < documents.size(); i += documents.size() / 2 + 1)
       checkSchema(readJsonFile(tree.path(documents[i])), schema);

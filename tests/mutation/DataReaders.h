@@ -24,7 +24,7 @@ enum class DataKind {
   vocabulary, ///< the same
   invariance, ///< the same
   chat,       ///< a chat template of a circuit: read and rendered
-  functions,  ///< digested, and each function evaluated by the reference
+  functions,  ///< the catalog; digested, and each function evaluated by the reference
   schema,     ///< documents checked against it
   evidence    ///< a record asked for by production
 };
@@ -50,7 +50,7 @@ private:
   void readAs(DataKind kind, const std::string &file);
   void readCatalog(DataKind kind, const std::string &file);
   void readChat(const std::string &file) const;
-  void readFunctions(const std::string &file) const;
+  void readFunctions(const std::string &file);
   void readSchema(const std::string &file) const;
   void readRecord(const std::string &file) const;
   const Use &firstUseOf(const std::string &id);
