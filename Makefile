@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # What clang++ builds and runs beside g++: everything whose bits a model's answer is made of.
-BITS := kernels runtime conformance invariance tokenizer
+BITS := kernels runtime conformance functions invariance tokenizer
 # What runs under ThreadSanitizer: everything that starts a thread.
 THREADED := kernels runtime invariance
 
@@ -31,7 +31,7 @@ gate = scripts/run-tests build --gate tests/gates/$(1).txt
 
 .PHONY: help setup build build-clang models demo test test-unit test-numerical-contracts test-threadpool-parity \
 	regression-fast test-faults test-sanitize run-sanitizers \
-	test-aarch64 test-same-bits test-long fuzz bench evidence obligations format format-check tidy clean
+	test-aarch64 test-same-bits test-long test-functions-exhaustive fuzz bench evidence obligations format format-check tidy clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [MODEL=$(MODEL)] [JOBS=$(JOBS)] [SHAPES=CELLS]"
@@ -86,6 +86,9 @@ test-same-bits: build build-clang models ## one digest for each model and histor
 test-long: build build-clang models ## the full products of threads, chunks, instruction sets, compilers
 	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))' \
 	  --and build-clang -L '^long$$' -R '^invariance\.'
+
+test-functions-exhaustive: build ## every elementary function over all 2^32 arguments, against its record
+	@scripts/run-tests build -R '^functions\.F8_AllArguments_'
 
 # Sanitizers of clang 14 want their shadow memory where newer kernels put other things at random;
 # without address space randomization (where the machine lets us turn it off) they never collide.

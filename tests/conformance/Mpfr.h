@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <mpfr.h>
 #include <utility>
@@ -43,6 +45,9 @@ public:
   friend Real erfc(const Real &a) { return apply(mpfr_erfc, a); }
   friend Real tanh(const Real &a) { return apply(mpfr_tanh, a); }
   friend Real atan(const Real &a) { return apply(mpfr_atan, a); }
+  friend Real tanh(const Real &a) { return apply(mpfr_tanh, a); }
+  friend Real erf(const Real &a) { return apply(mpfr_erf, a); }
+  friend Real erfc(const Real &a) { return apply(mpfr_erfc, a); }
   friend Real abs(const Real &a) { return a < Real(0.0) ? -a : a; }
 
 private:
@@ -54,6 +59,14 @@ private:
   }
   mpfr_t x;
 };
+
+/// |computed - exact| in units in the last place of binary32 at the exact value.
+inline double errorInUlp(double computed, const Real &exact) {
+  int exponent = 0;
+  std::frexp(exact.toDouble(), &exponent);
+  const double ulp = std::ldexp(1.0, std::max(exponent - 24, -149));
+  return std::fabs((Real(computed) - exact).toDouble()) / ulp;
+}
 
 /// 2 sqrt(2 / pi) (x + 0.044715 x^3): GELU by tanh is x / (1 + exp(-this)).
 inline Real geluArgument(const Real &x) {

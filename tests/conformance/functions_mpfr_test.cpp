@@ -1,7 +1,7 @@
 //===- functions_mpfr_test.cpp - the elementary functions' errors ---------===//
 //
 // The steps of functions.json, as the reference interprets them, against MPFR: within the error
-// that the file declares, special values exactly. (The exhaustive measurement is a longer program.)
+// that the file declares, special values exactly. (All arguments: tests/functions.)
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Reference/Function.h"
@@ -26,14 +26,6 @@ std::vector<double> evaluateAll(const std::string &name, double x) {
 }
 double evaluate(const std::string &name, double x) {
   return evaluateAll(name, x).at(0);
-}
-
-/// In units in the last place of binary32 at the exact value.
-double errorInUlp(double computed, const Real &exact) {
-  int exponent = 0;
-  std::frexp(exact.toDouble(), &exponent);
-  const double ulp = std::ldexp(1.0, std::max(exponent - 24, -149));
-  return std::fabs((Real(computed) - exact).toDouble()) / ulp;
 }
 
 double declaredUlp(const std::string &name, double otherwise) {

@@ -1,0 +1,26 @@
+//===- Record.h - what a function's sweep gave (tests/data/functions) -----===//
+#pragma once
+
+#include "tests/functions/Sweep.h"
+
+namespace writ::test {
+
+/// A prime, so that the strided part meets every exponent and every low bit.
+constexpr uint64_t kRecordedStride = 65521;
+
+/// Whether this processor runs what the sweep is compiled for.
+bool canSweep();
+
+std::string recordPath(const std::string &function);
+nlohmann::json readRecord(const std::string &function);
+void writeRecord(const nlohmann::json &functions, const std::string &name, const SweepResult &whole,
+                 const SweepResult &strided, double seconds);
+
+/// Why a sweep over all arguments is not what the record and functions.json say, or "".
+std::string differenceFromRecord(const nlohmann::json &functions, const std::string &name,
+                                 const SweepResult &whole);
+/// The same of the strided part, which knows no maximum.
+std::string stridedDifference(const nlohmann::json &functions, const std::string &name,
+                              const SweepResult &strided);
+
+} // namespace writ::test

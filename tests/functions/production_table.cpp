@@ -1,0 +1,44 @@
+// Compiled once for each instruction set, with the flags of its kernels (productionOf_ISA). A
+// function has the scalar form of math.h, and the one of simd/lanes.h where a kernel uses vectors;
+// a line each below.
+#include "runtime/kernels/cpu/simd/lanes.h"
+#include "tests/functions/Production.h"
+
+namespace {
+
+template <float function(float)> void scalarForm(const float *x, float *out, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    out[i] = function(x[i]);
+}
+
+template <Lanes function(Lanes)> void lanesForm(const float *x, float *out, size_t count) {
+  for (size_t i = 0; i < count; i += kLanes)
+    store(function(load(x + i)), out + i);
+}
+
+#define WRIT_TEXT_(name) #name
+#define WRIT_TEXT(name) WRIT_TEXT_(name)
+#define WRIT_SCALAR(name, function)                                                                \
+  { #name, WRIT_TEXT(WRIT_ISA_NAME), scalarForm < function> }
+#define WRIT_LANES(name, function)                                                                 \
+  { #name, WRIT_TEXT(WRIT_ISA_NAME) " lanes", lanesForm < function> }
+
+constexpr writ::test::Production kTable[] = {
+    WRIT_SCALAR(exp_f32_v0, expF32),
+    WRIT_LANES(exp_f32_v0, expLanes),
+    WRIT_SCALAR(log_f32_v0, logF32),
+    WRIT_SCALAR(silu_f32_v0, siluF32),
+    WRIT_LANES(silu_f32_v0, siluLanes),
+    WRIT_SCALAR(gelu_tanh_f32_v0, geluTanhF32),
+    WRIT_LANES(gelu_tanh_f32_v0, geluTanhLanes),
+};
+
+} // namespace
+
+namespace writ::test {
+
+std::span<const Production> WRIT_JOIN(productionOf, WRIT_ISA_NAME)() {
+  return kTable;
+}
+
+} // namespace writ::test
