@@ -117,10 +117,11 @@ evidence: build models ## make the evidence records anew from the live oracles
 	@scripts/setup-oracles $(MODEL)
 	@scripts/evidence/run $(MODEL)
 
-obligations: build ## write docs/obligations.md, docs/contracts.md and the README's table from tests and data
+obligations: build ## write docs/obligations.md, docs/contracts.md, docs/invariance.md and the README's table from tests and data
 	@scripts/generate/obligations.py
 	@scripts/generate/support_table.py
 	@scripts/generate/contracts_table.py
+	@scripts/generate/invariance_controls.py
 
 # generated/ is written by the emitter, which has its own layout.
 cxx = $(shell git ls-files '*.h' '*.hpp' '*.c' '*.cpp' '*.cuh' '*.cu' ':!generated')

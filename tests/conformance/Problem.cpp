@@ -162,10 +162,16 @@ std::vector<int64_t> shapeOf(const std::string &family, const std::string &opera
 
 std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensions &dimensions,
                                      const ProblemOptions &options) {
+  return makeProblemOf(Data::get().contracts.at(contract), dimensions, options);
+}
+
+std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dimensions &dimensions,
+                                       const ProblemOptions &options,
+                                       const nlohmann::json &vocabulary) {
   const Data &data = Data::get();
   auto problem = std::make_unique<Problem>();
-  problem->contract = data.contracts.at(contract);
-  problem->vocabulary = data.vocabulary;
+  problem->contract = contract;
+  problem->vocabulary = vocabulary;
   problem->functions = data.functions;
   reference::Call &call = problem->call;
   call.contract = &problem->contract;

@@ -45,6 +45,11 @@ struct ProblemOptions {
 std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensions &dimensions,
                                      const ProblemOptions &options);
 
+/// The same of a contract that need not be registered, over words that may not be either.
+std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dimensions &dimensions,
+                                       const ProblemOptions &options,
+                                       const nlohmann::json &vocabulary = Data::get().vocabulary);
+
 /// Whether a query of the contract sees no more than the window of its KV state.
 bool isWindowed(const nlohmann::json &contract);
 
