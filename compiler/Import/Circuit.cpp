@@ -237,7 +237,7 @@ void Instantiation::bindWeights(const Json &json, const Family &family, Instance
                     fmt::format("'{}' is not a weight of '{}'", weight.key, family.name));
 }
 
-/// Dimensions, attributes and numbers: exactly those of the family, "rows" apart.
+/// Dimensions, attributes and numbers: exactly those of the family, "rows" and optional ones apart.
 void Instantiation::bindFields(const Json &json, const Family &family, InstanceOp &op) {
   auto each = [&](const char *field, const std::vector<std::string> &names, auto bind) {
     const Json *given = json.find(field);
@@ -252,7 +252,7 @@ void Instantiation::bindFields(const Json &json, const Family &family, InstanceO
       const Json *value = given ? given->find(name) : nullptr;
       if (value)
         bind(name, *value);
-      else if (name != "rows")
+      else if (name != "rows" && !family.optionalNumbers.contains(name))
         throw Error(json.location(), "E030",
                     fmt::format("op '{}' does not give '{}' among its {}; '{}' needs it", op.name,
                                 name, field, family.name));

@@ -2,6 +2,7 @@
 #include "compiler/Passes/BuildRequirements.h"
 
 #include "compiler/Passes/Passes.h"
+#include "compiler/Resolve/TakenNames.h"
 #include "ir/GraphIR/Graph.h"
 #include "ir/Shared/Families.h"
 
@@ -37,6 +38,7 @@ private:
   void addDeclarations();
   void addPhase(const std::string &phase, const std::vector<InstanceOp> &ops);
   void addOp(const InstanceOp &op, const std::string &phase);
+  void requireTaken(const InstanceOp &op, const Contract &contract) const;
   std::string adapt(const InstanceOp &op, const std::string &operand, const std::string &phase,
                     const std::string &wanted);
   void addRequirement(const InstanceOp &op, const std::string &phase, const Contract &contract,
@@ -160,6 +162,33 @@ std::string Builder::adapt(const InstanceOp &op, const std::string &operand,
   return name;
 }
 
+/// What an op gives beyond its family's needs, a word of its contract takes, and the reverse: a cap
+/// that nobody applies would be another model.
+void Builder::requireTaken(const InstanceOp &op, const Contract &contract) const {
+  const TakenNames possible = takenInFamily(catalog, op.op), taken = takenBy(catalog, contract);
+  const auto compare = [&](const char *what, const TakenNames::Takers &all,
+                           const TakenNames::Takers &needed, auto given) {
+    for (const auto &[name, takers] : all) {
+      const auto taker = needed.find(name);
+      if (taker != needed.end() && !given(name))
+        throw Error(op.location, "E202",
+                    fmt::format("'{}' gives no {} '{}', which {} takes in its contract '{}'",
+                                op.name, what, name, describe(taker->second[0]), contract.id),
+                    {{taker->second[0].location, "the word stands here"}});
+      if (taker == needed.end() && given(name))
+        throw Error(op.location, "E202",
+                    fmt::format("'{}' gives {} '{}', but no word of its contract '{}' takes that",
+                                op.name, what, name, contract.id),
+                    {{takers[0].location, fmt::format("it is taken by {}", describe(takers[0]))}});
+    }
+  };
+  compare("number", possible.numbers, taken.numbers,
+          [&](const std::string &name) { return op.numbers.contains(name); });
+  compare("operand", possible.operands, taken.operands, [&](const std::string &name) {
+    return op.weights.contains(name) || op.inputs.contains(name);
+  });
+}
+
 void Builder::addOp(const InstanceOp &op, const std::string &phase) {
   Fields fields = op.attributes;
   for (const auto &[operand, weight] : op.weights)
@@ -171,6 +200,7 @@ void Builder::addOp(const InstanceOp &op, const std::string &phase) {
     throw Error(op.location, "E202",
                 fmt::format("'{}' has no required contract for phase '{}'", op.name, phase));
   const Contract &contract = contractFor(op, phase, fields, wanted->second);
+  requireTaken(op, contract);
   Fields inputs;
   for (const auto &[operand, source] : op.inputs) {
     auto storage = contract.storage.find(operand);

@@ -2,6 +2,7 @@
 #include "compiler/Resolve/Catalog.h"
 
 #include "compiler/Resolve/ReadCatalog.h"
+#include "compiler/Resolve/TakenNames.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -172,6 +173,8 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
     checkKernelMaps(catalog, functions, reader.found);
     checkOverlaps(catalog, reader.found);
   }
+  if (reader.found.empty())
+    checkTakenNames(catalog, reader.found);
   if (reader.found.empty())
     checkMapClaims(catalog, reader.found);
   if (reader.found.empty())

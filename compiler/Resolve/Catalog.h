@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +31,10 @@ struct Family {
   std::string name;
   std::vector<OperandRule> operands;
   std::vector<std::string> dimensions;
-  std::vector<std::string> attributes; ///< string-valued; take part in matching
-  std::vector<std::string> numbers;    ///< numeric parameters; passed on, never matched
-  std::vector<std::string> phases;     ///< phases in which the family can run
+  std::vector<std::string> attributes;   ///< string-valued; take part in matching
+  std::vector<std::string> numbers;      ///< numeric parameters; passed on, never matched
+  std::set<std::string> optionalNumbers; ///< those that only some words take
+  std::vector<std::string> phases;       ///< phases in which the family can run
 };
 
 struct Contract {

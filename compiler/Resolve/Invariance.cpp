@@ -2,6 +2,7 @@
 #include "compiler/Resolve/Invariance.h"
 
 #include "compiler/Resolve/ReadCatalog.h"
+#include "compiler/Resolve/TakenNames.h"
 #include "compiler/Support/EditDistance.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ class Derivation {
 public:
   Derivation(const Catalog &catalog, const Contract &contract)
       : rules(catalog.invariance()), contract(contract),
-        fields(catalog.vocabulary().at("contract_fields").at(contract.family)) {}
+        fields(catalog.vocabulary().at("contract_fields").at(contract.family)),
+        optional(takenInFamily(catalog, contract.family)) {}
 
   ContractInvariance derive();
 
@@ -33,7 +35,8 @@ private:
 
   const InvarianceRules &rules;
   const Contract &contract;
-  const Json &fields; ///< path → list or kind of number
+  const Json &fields;        ///< path → list or kind of number
+  const TakenNames optional; ///< fields that not every contract of the family has
   ContractInvariance derived;
   std::vector<Diagnostic> faults;
 };
@@ -99,7 +102,7 @@ ContractInvariance Derivation::derive() {
         addNumber(field.key, list, *value);
     } else if (value) {
       addWord(field.key, list, *value);
-    } else {
+    } else if (!optional.fields.contains(field.key)) {
       lacks(contract.json.location(),
             fmt::format("contract '{}' has no '{}'", contract.id, field.key));
     }

@@ -14,15 +14,20 @@ std::vector<std::string> readStrings(const Json *json) {
   return strings;
 }
 
+/// Whether a text begins with "optional", which is taken off.
+bool takeOptional(std::string &text) {
+  constexpr std::string_view optional = "optional ";
+  if (!text.starts_with(optional))
+    return false;
+  text.erase(0, optional.size());
+  return true;
+}
+
 /// "optional weight[n,k]": whether it may be absent, its kind, the dimensions of its shape.
 OperandRule readOperandRule(const std::string &name, std::string text) {
   OperandRule rule;
   rule.name = name;
-  constexpr std::string_view optional = "optional ";
-  if (text.starts_with(optional)) {
-    rule.optional = true;
-    text.erase(0, optional.size());
-  }
+  rule.optional = takeOptional(text);
   if (size_t open = text.find('['); open != std::string::npos) {
     std::string dimension;
     for (char c : text.substr(open + 1)) {
@@ -76,7 +81,11 @@ std::map<std::string, Family> readFamilies(const Json &vocabulary) {
       family.operands.push_back(readOperandRule(operand.key, operand.value.asString()));
     family.dimensions = readStrings(member.value.find("dimensions"));
     family.attributes = readStrings(member.value.find("attributes"));
-    family.numbers = readStrings(member.value.find("numbers"));
+    for (std::string number : readStrings(member.value.find("numbers"))) {
+      if (takeOptional(number))
+        family.optionalNumbers.insert(number);
+      family.numbers.push_back(std::move(number));
+    }
     family.phases = readStrings(member.value.find("phases"));
   }
   return families;

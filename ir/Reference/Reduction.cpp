@@ -66,6 +66,8 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
     mergeOrder = Merge::treeHalves;
   else if (merging == "tree_adjacent")
     mergeOrder = Merge::treeAdjacent;
+  else if (merging == "tree_halves_adjacent4")
+    mergeOrder = Merge::treeHalvesAdjacent4;
   else if (merging != "none")
     unknown(id, "merge", merging);
   const bool merges = mergeOrder != Merge::none;
@@ -132,15 +134,19 @@ float Reduction::run(int64_t terms, int64_t termsPerUnit,
 }
 
 float Reduction::merge(std::vector<float> v) const {
-  if (mergeOrder == Merge::treeAdjacent) {
-    for (size_t n = v.size(); n > 1; n /= 2)
-      for (size_t i = 0; i < n / 2; ++i)
-        v[i] = v[2 * i] + v[2 * i + 1];
-  } else if (mergeOrder == Merge::treeHalves) {
-    for (size_t s = v.size() / 2; s >= 1; s /= 2)
-      for (size_t i = 0; i < s; ++i)
-        v[i] = v[i] + v[i + s];
-  }
+  if (mergeOrder == Merge::none)
+    return v[0];
+  // Halves first, down to as many as are then merged with their neighbours.
+  size_t left = v.size();
+  const size_t adjacent = mergeOrder == Merge::treeAdjacent          ? left
+                          : mergeOrder == Merge::treeHalvesAdjacent4 ? 4
+                                                                     : 1;
+  for (; left > adjacent; left /= 2)
+    for (size_t i = 0; i < left / 2; ++i)
+      v[i] = v[i] + v[i + left / 2];
+  for (; left > 1; left /= 2)
+    for (size_t i = 0; i < left / 2; ++i)
+      v[i] = v[2 * i] + v[2 * i + 1];
   return v[0];
 }
 

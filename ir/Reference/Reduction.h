@@ -34,7 +34,7 @@ public:
 
 private:
   enum class Order { lanes, slots, segments, ascending, leftOpen };
-  enum class Merge { treeHalves, treeAdjacent, none };
+  enum class Merge { treeHalves, treeAdjacent, treeHalvesAdjacent4, none };
 
   float run(int64_t terms, int64_t termsPerUnit,
             const std::function<float(float, int64_t)> &accumulate) const;

@@ -51,4 +51,13 @@ uint16_t binary16OfFloat(float value) {
   return sign | static_cast<uint16_t>((exponent + 14) * 1024 + count);
 }
 
+uint16_t bfloat16OfFloat(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (value != value)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  // What is cut off is compared with half a unit; a carry runs into the exponent, as it should.
+  const uint32_t kept = bits >> 16, cut = bits & 0xffff;
+  return static_cast<uint16_t>(kept + (cut > 0x8000 || (cut == 0x8000 && kept % 2 == 1)));
+}
+
 } // namespace writ::reference

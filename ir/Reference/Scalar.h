@@ -14,5 +14,6 @@ float floatOfBinary16(uint16_t bits);
 float floatOfBfloat16(uint16_t bits);
 /// Nearest, ties to even; overflow to infinity, subnormals kept, a NaN stays one.
 uint16_t binary16OfFloat(float value);
+uint16_t bfloat16OfFloat(float value);
 
 } // namespace writ::reference

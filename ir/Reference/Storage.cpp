@@ -160,6 +160,8 @@ void writeScalar(const std::string &storage, std::byte *row, int64_t index, floa
     return write<float>(row + index * 4, value);
   if (storage == "f16")
     return write<uint16_t>(row + index * 2, binary16OfFloat(value));
+  if (storage == "bf16")
+    return write<uint16_t>(row + index * 2, bfloat16OfFloat(value));
   unknown(storage, "scalars to write");
 }
 
@@ -172,6 +174,13 @@ Block readBlock(const std::string &storage, const std::byte *row, int64_t block)
   if (blockElements(storage) == 32)
     return readSmallBlock(storage, bytes);
   unknown(storage, "blocks");
+}
+
+void writeQ8Block(std::byte *row, int64_t block, float scale, const std::vector<int32_t> &codes) {
+  std::byte *bytes = row + block * rowBytes("q8_0", blockElements("q8_0"));
+  write(bytes, binary16OfFloat(scale));
+  for (size_t i = 0; i < codes.size(); ++i)
+    write(bytes + 2 + i, static_cast<int8_t>(codes[i]));
 }
 
 CodesSize codesSize(const std::string &storage) {

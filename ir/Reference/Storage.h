@@ -31,6 +31,8 @@ struct Block {
   }
 };
 Block readBlock(const std::string &storage, const std::byte *row, int64_t block);
+/// A block of q8_0; its scale is rounded to binary16.
+void writeQ8Block(std::byte *row, int64_t block, float scale, const std::vector<int32_t> &codes);
 
 /// Activation codes: elements of a block and of a sum, bytes of a sum.
 struct CodesSize {

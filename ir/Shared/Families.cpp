@@ -26,6 +26,7 @@ constexpr OperandShape residualInputs[] = {{"a", {"n", ""}}, {"b", {"n", ""}}};
 
 constexpr Names weight = {"weight"};
 constexpr Names bias = {"bias"};
+constexpr Names sinks = {"sinks"};
 constexpr Names frequencies = {"frequencies"};
 
 constexpr Names dimsN = {"n"};
@@ -102,7 +103,7 @@ constexpr FamilyShape families[] = {
      .inputs = attentionInputs,
      .outputs = headsOut,
      .weights = {},
-     .optionalWeights = {},
+     .optionalWeights = sinks,
      .dimensions = dimsAttention,
      .readsRows = true,
      .readsKv = true},

@@ -166,7 +166,8 @@ bool Buffer::guardIsIntact() const {
 }
 
 const char *nameOf(Fill fill) {
-  constexpr const char *names[] = {"plain", "cancelling", "spread", "equal", "tiny", "special"};
+  constexpr const char *names[] = {"plain", "cancelling", "spread",      "equal",
+                                   "tiny",  "dominating", "alternating", "special"};
   return names[static_cast<int>(fill)];
 }
 
@@ -195,6 +196,10 @@ float Random::value(Fill fill, int64_t index) {
     return 0.7f;
   case Fill::tiny:
     return std::ldexp(plain, -120 - static_cast<int>(below(30)));
+  case Fill::dominating:
+    return below(29) == 0 ? plain * 1024 : plain;
+  case Fill::alternating:
+    return (index % 2 ? -1.0f : 1.0f) * (1 + plain * 0x1p-6f);
   case Fill::special:
     break;
   }

@@ -41,12 +41,14 @@ private:
 
 /// What values an input is filled with.
 enum class Fill {
-  plain,      ///< magnitudes of a trained model
-  cancelling, ///< neighbours that nearly cancel
-  spread,     ///< magnitudes over many powers of two
-  equal,      ///< one value
-  tiny,       ///< subnormals and values near them
-  special     ///< NaN, infinities, -0, the largest and least values among others
+  plain,       ///< magnitudes of a trained model
+  cancelling,  ///< neighbours that nearly cancel
+  spread,      ///< magnitudes over many powers of two
+  equal,       ///< one value
+  tiny,        ///< subnormals and values near them
+  dominating,  ///< few values that are larger than all the others together
+  alternating, ///< magnitudes near 1, of alternating sign: sums cancel as a whole
+  special      ///< NaN, infinities, -0, the largest and least values among others
 };
 const char *nameOf(Fill fill);
 

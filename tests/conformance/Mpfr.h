@@ -32,7 +32,16 @@ public:
   friend Real operator-(const Real &a, const Real &b) { return apply(mpfr_sub, a, b); }
   friend Real operator*(const Real &a, const Real &b) { return apply(mpfr_mul, a, b); }
   friend Real operator/(const Real &a, const Real &b) { return apply(mpfr_div, a, b); }
-  Real &operator+=(const Real &other) { return *this = *this + other; }
+  Real &operator+=(const Real &other) {
+    mpfr_add(x, x, other.x, MPFR_RNDN);
+    return *this;
+  }
+  /// this + a * b
+  Real &addProduct(const Real &a, double b) {
+    static thread_local Real product;
+    mpfr_mul_d(product.x, a.x, b, MPFR_RNDN);
+    return *this += product;
+  }
   Real operator-() const { return Real(0.0) - *this; }
   friend bool operator<(const Real &a, const Real &b) { return mpfr_less_p(a.x, b.x); }
 

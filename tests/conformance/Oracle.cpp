@@ -7,6 +7,7 @@
 #include "tests/conformance/Oracle.h"
 
 #include "ir/Reference/Storage.h"
+#include "tests/conformance/AttentionOracle.h"
 #include "tests/conformance/Bound.h"
 #include "tests/conformance/Mpfr.h"
 #include "tests/conformance/OracleOps.h"
@@ -18,8 +19,6 @@
 namespace writ::test {
 namespace {
 
-using Variables = std::map<std::string, double>;
-
 class Oracle {
 public:
   explicit Oracle(Problem &problem)
@@ -29,10 +28,7 @@ public:
 
   double worst() {
     const std::string family = problem.family();
-    if (judgeRowOp(problem, declared,
-                   [this](double computed, const Real &exact, const Variables &variables) {
-                     judge(computed, exact, variables);
-                   }))
+    if (judgeRowOp(problem, declared, judging()))
       return worstRatio;
     if (family == "embedding")
       embedding();
@@ -43,9 +39,9 @@ public:
     else if (family == "rope_table")
       ropeTable();
     else if (family == "kv_store")
-      kvStore();
+      kvStoreOracle(problem, declared, judging());
     else if (family == "attention")
-      attention();
+      attentionOracle(problem, declared, judging());
     else if (family == "log_probability")
       logProbability();
     else
@@ -55,6 +51,12 @@ public:
 
 private:
   int64_t d(const char *name) const { return problem.call.dimensions.at(name); }
+
+  JudgeElement judging() {
+    return [this](double computed, const Real &exact, const Variables &variables) {
+      judge(computed, exact, variables);
+    };
+  }
 
   /// Compares one element with its exact value.
   void judge(double computed, const Real &exact, const Variables &variables) {
@@ -98,9 +100,6 @@ private:
   void linear();
   void linearBlocks(int64_t row, int64_t column, Real &sum, double &magnitude);
   void ropeTable();
-  void kvStore();
-  void attention();
-  void attentionQuery(int64_t row, int64_t head);
   void logProbability();
 
   Problem &problem;
@@ -210,82 +209,6 @@ void Oracle::ropeTable() {
       judge(out[row * 2 * pairs + i], cos(angle), variables);
       judge(out[row * 2 * pairs + pairs + i], sin(angle), variables);
     }
-}
-
-void Oracle::kvStore() {
-  const int64_t width = d("kv_heads") * d("head_dim");
-  for (int64_t row = 0; row < d("rows"); ++row) {
-    const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
-    for (int64_t i = 0; i < width; ++i) {
-      const int64_t at = problem.call.rows.position[row] * width + i;
-      for (const bool isK : {true, false}) {
-        const double x = problem.floats(isK ? "k" : "v")[row * width + i];
-        judge(reference::readScalar("f16", (isK ? sequence.k : sequence.v).data(), at), Real(x),
-              {{"abs_exact", std::fabs(x)}});
-      }
-    }
-  }
-}
-
-void Oracle::attentionQuery(int64_t row, int64_t head) {
-  const int64_t dim = d("head_dim"), kvHeads = d("kv_heads");
-  const int64_t end = problem.call.rows.position[row] + 1, window = problem.kv.window;
-  const int64_t first = window > 0 ? std::max<int64_t>(0, end - window) : 0, keys = end - first;
-  const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
-  const double scale = problem.call.numbers.at("scale");
-  std::span<float> q = problem.floats("q"), out = problem.floats("out");
-  auto stored = [&](const std::vector<std::byte> &plane, int64_t key, int64_t i) {
-    const int64_t kvHead = head / (d("heads") / kvHeads);
-    return double(
-        reference::readScalar("f16", plane.data(), ((first + key) * kvHeads + kvHead) * dim + i));
-  };
-  std::vector<Real> scores;
-  double largestDot = 0;
-  for (int64_t key = 0; key < keys; ++key) {
-    Real dot;
-    double magnitude = 0;
-    for (int64_t i = 0; i < dim; ++i) {
-      const double query = q[(row * d("heads") + head) * dim + i];
-      dot += Real(query) * Real(stored(sequence.k, key, i));
-      magnitude += std::fabs(query * stored(sequence.k, key, i));
-    }
-    scores.push_back(dot * Real(scale));
-    largestDot = std::max(largestDot, magnitude);
-  }
-  const Real largest = *std::max_element(scores.begin(), scores.end());
-  const Real least = *std::min_element(scores.begin(), scores.end());
-  Real sum;
-  std::vector<Real> weights;
-  for (const Real &score : scores) {
-    weights.push_back(exp(score - largest));
-    sum += weights.back();
-  }
-  const double lanes = std::ceil(double(dim) / 16) + 5;
-  const double gamma = lanes * kUnitRoundoff / (1 - lanes * kUnitRoundoff);
-  for (int64_t i = 0; i < dim; ++i) {
-    Real value;
-    double magnitude = 0, largestValue = 0;
-    for (int64_t key = 0; key < keys; ++key) {
-      const double v = stored(sequence.v, key, i);
-      value += weights[key] * Real(v);
-      magnitude += (weights[key] / sum).toDouble() * std::fabs(v);
-      largestValue = std::max(largestValue, std::fabs(v));
-    }
-    judge(out[(row * d("heads") + head) * dim + i], value / sum,
-          {{"keys", double(keys)},
-           {"chunks", double((end - 1) / 256 - first / 256 + 1)},
-           {"score_error", gamma * scale * largestDot},
-           {"spread", (largest - least).toDouble()},
-           {"exponential_error", relativeErrorOf(Data::get().functions, declared["exponential"])},
-           {"weighted_abs", magnitude},
-           {"max_abs_value", largestValue}});
-  }
-}
-
-void Oracle::attention() {
-  for (int64_t row = 0; row < d("rows"); ++row)
-    for (int64_t head = 0; head < d("heads"); ++head)
-      attentionQuery(row, head);
 }
 
 void Oracle::logProbability() {

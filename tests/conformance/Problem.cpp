@@ -96,9 +96,29 @@ void makeSamples(Problem &problem, Random &random) {
   }
 }
 
-void makeNumbers(Problem &problem) {
+/// Whether a word of the contract takes an optional number of its family.
+bool takesNumber(const Problem &problem, const std::string &name) {
+  for (const auto &[field, list] :
+       problem.vocabulary["contract_fields"][problem.family()].items()) {
+    const nlohmann::json value = problem.contract.value(field, nlohmann::json());
+    if (!value.is_string() || !problem.vocabulary["words"].contains(list))
+      continue;
+    for (const auto &taken :
+         problem.vocabulary["words"][list][value].value("numbers", nlohmann::json::array()))
+      if (taken == name)
+        return true;
+  }
+  return false;
+}
+
+void makeNumbers(Problem &problem, Fill fill) {
   reference::Call &call = problem.call;
-  for (const std::string name : problem.vocabulary["families"][problem.family()]["numbers"]) {
+  for (std::string name : problem.vocabulary["families"][problem.family()]["numbers"]) {
+    if (const std::string optional = "optional "; name.starts_with(optional)) {
+      name.erase(0, optional.size());
+      if (!takesNumber(problem, name))
+        continue;
+    }
     if (name == "epsilon")
       call.numbers[name] = 1e-5f;
     else if (name == "base")
@@ -113,9 +133,12 @@ void makeNumbers(Problem &problem) {
       call.numbers[name] = 1;
     else if (name == "cap")
       call.numbers[name] = 30;
-    else if (name == "scale")
-      call.numbers[name] =
-          static_cast<float>(1 / std::sqrt(static_cast<double>(call.dimensions.at("head_dim"))));
+    else if (name == "scale") // of values over many powers of two, scores a softmax can tell apart
+      call.numbers[name] = static_cast<float>(
+          std::ldexp(1 / std::sqrt(static_cast<double>(call.dimensions.at("head_dim"))),
+                     fill == Fill::spread ? -28 : 0));
+    else if (name == "soft_cap") // small enough that scores reach it
+      call.numbers[name] = 3;
     else
       throw std::runtime_error("the tests know no number '" + name + "'");
   }
@@ -136,6 +159,8 @@ std::vector<int64_t> shapeOf(const std::string &family, const std::string &opera
     return {d("vocabulary"), d("n")};
   if (key == "linear.weight")
     return {d("n"), d("k")};
+  if (key == "attention.sinks")
+    return {d("heads")};
   if (key == "linear.bias" ||
       (family.ends_with("_norm") && (operand == "weight" || operand == "bias")))
     return {d("n")};
@@ -184,11 +209,15 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
   const nlohmann::json &rules = data.vocabulary["families"][family];
   for (const std::string attribute : rules["attributes"])
     call.attributes[attribute] = problem->contract[attribute];
-  makeNumbers(*problem);
+  makeNumbers(*problem, options.fill);
+  call.schedule.workers = options.workers;
   makeRows(*problem, options, random);
   for (const auto &[name, kind] : rules["operands"].items()) {
     const auto text = kind.get<std::string>();
-    if (text.starts_with("state") || (text.starts_with("optional") && !options.bias))
+    const bool optional = text.starts_with("optional");
+    if (text.starts_with("state") ||
+        (optional &&
+         (name == "bias" ? !options.bias : !problem->contract["operands"].contains(name))))
       continue;
     const std::string storage = problem->contract["operands"][name]["storage"];
     const std::vector<int64_t> shape = shapeOf(family, name, dimensions);
@@ -229,9 +258,19 @@ std::vector<std::string> Problem::outputs() const {
   return names;
 }
 
+float Problem::element(const std::string &operand, int64_t index) const {
+  const reference::Operand &found = call.operands.at(operand);
+  return reference::readScalar(found.storage, found.bytes.data(), index);
+}
+
 std::span<float> Problem::floats(const std::string &operand) {
   std::span<std::byte> bytes = buffers.at(operand).bytes();
   return {reinterpret_cast<float *>(bytes.data()), bytes.size() / 4};
+}
+
+float Problem::element(const std::string &operand, int64_t index) const {
+  const reference::Operand &found = call.operands.at(operand);
+  return reference::readScalar(found.storage, found.bytes.data(), index);
 }
 
 std::vector<float> Problem::values(const std::string &operand) const {

@@ -30,14 +30,17 @@ struct Problem {
   std::span<float> floats(const std::string &operand);
   /// The elements of an operand of any scalar storage.
   std::vector<float> values(const std::string &operand) const;
+  /// Element `index` of an operand of scalars of any storage, exact.
+  float element(const std::string &operand, int64_t index) const;
 };
 
 struct ProblemOptions {
   Fill fill = Fill::plain;
   uint64_t seed = 1;
   bool bias = true;
-  std::vector<int32_t> positions; ///< of the rows; empty: some of each kind
-  int64_t window = 40;            ///< of the KV state, where the contract's mask has one
+  std::vector<int32_t> positions = {}; ///< of the rows; empty: some of each kind
+  int64_t window = 40;                 ///< of the KV state, where the contract's mask has one
+  int64_t workers = 1;                 ///< of the call's schedule
 };
 
 /// Operands of the shapes that the dimensions give, filled; rows of three sequences; for attention

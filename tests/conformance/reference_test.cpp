@@ -24,7 +24,7 @@ std::unique_ptr<Problem> smallProblem(const std::string &contract) {
                       {"vocabulary", 50},
                       {"heads", 2},
                       {"kv_heads", 1},
-                      {"head_dim", 16},
+                      {"head_dim", 32},
                       {"rope_dims", 8}},
                      {Fill::plain, 1, true, {3, 5}});
 }
@@ -150,8 +150,9 @@ TEST(C8_ReferenceSeesOrder, OfAttention) {
                              [](Problem &p) { p.contract["multiply_add"] = "mul_add"; }));
   // C5: the declared threshold is where the arithmetic changes, and not a position earlier.
   auto unpartitioned = [](Problem &p) {
-    p.contract["partition"]["kind"] = "none";
-    p.contract["partial_merge"] = "none";
+    p.contract["partition"] = {{"kind", "none"}, {"tile", 32}};
+    p.contract.erase("partial_storage");
+    p.contract.erase("partial_merge");
   };
   EXPECT_FALSE(givesOtherBits(contract, shape, {254, 255}, unpartitioned));
   EXPECT_TRUE(givesOtherBits(contract, shape, {256, 257}, unpartitioned));

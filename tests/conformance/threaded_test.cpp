@@ -94,6 +94,7 @@ TEST_P(C8_ThreadedEqualsReference, BitForBit) {
   const auto compare = [&](const std::string &contract, const Shape &shape, Fill fill) {
     auto problem =
         makeProblem(contract, shape.dimensions, {fill, ++seed, seed % 2 == 0, shape.positions});
+    problem->call.schedule.workers = threads;
     problem->evaluate();
     KernelCall call(*problem, map, seed);
     call.poison();

@@ -49,11 +49,14 @@ TEST(InvarianceRules, C2_E304_AListHasRules) {
 TEST(InvarianceRules, C2_E304_ANumberHasARule) {
   EditedTree tree;
   tree.edit(kInvariance, [](Value &json) { json["numbers"].erase("hex_float"); });
-  EXPECT_EQ(tree.fault(), at(tree, kVocabulary, "\"hex_float\"") +
-                              ": error: 'hex_float' is neither a list of words nor a number with a "
-                              "rule of invariance [E304]\n" +
-                              endOf(tree, kInvariance, "\"numbers\": {") +
-                              ": note: numbers are declared here\n");
+  const std::string said = ": error: 'hex_float' is neither a list of words nor a number with a "
+                           "rule of invariance [E304]\n" +
+                           endOf(tree, kInvariance, "\"numbers\": {") +
+                           ": note: numbers are declared here\n";
+  // Once for each family that has such a number.
+  const std::string text = tree.fault(), first = at(tree, kVocabulary, "\"hex_float\"") + said;
+  EXPECT_EQ(text.substr(0, first.size()), first);
+  EXPECT_TRUE(text.ends_with(said)) << text;
 }
 
 TEST(InvarianceRules, C2_E304_AReductionIsAllItsParts) {
