@@ -3,6 +3,7 @@
 
 #include "compiler/Emit/PackWeights.h"
 #include "ir/Reference/Storage.h"
+#include "tests/conformance/Match.h"
 
 #include <algorithm>
 #include <bit>
@@ -271,8 +272,11 @@ std::string KernelCall::difference() const {
   for (const std::string &output : problem.outputs())
     if (std::string found =
             compare(output, problem.call.operands.at(output), operands.at(output).bytes());
-        !found.empty())
-      return found;
+        !found.empty()) {
+      const std::string mismatch =
+          describeMismatch(problem.call, Data::get().contracts, output, this->output(output));
+      return found + (mismatch.empty() ? "" : "; " + mismatch);
+    }
   return problem.family() == "kv_store" ? kvDifference() : "";
 }
 

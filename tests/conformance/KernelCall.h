@@ -31,7 +31,12 @@ public:
   /// Output elements that difference() compares.
   int64_t elements() const;
   /// What differs from the outputs of the reference, or "". Call problem.evaluate() first.
+  /// Where the output is that of another registered contract, it says of which.
   std::string difference() const;
+  /// What the kernel wrote.
+  std::span<const std::byte> output(const std::string &name) const {
+    return operands.at(name).bytes();
+  }
 
 private:
   void makeOperands(const nlohmann::json &map);

@@ -1,4 +1,5 @@
 //===- Evaluate.cpp - one captured call by the reference ------------------===//
+#include "tests/conformance/Match.h"
 #include "tests/evidence/Judge.h"
 
 #include <algorithm>
@@ -87,7 +88,20 @@ Capture Judge::evaluate(const Op &op, const writ_step &step, Capture &now) {
   entry(call);
   if (op.shape->writesKv)
     readState(*call.kv, call.rows, expected);
+  else if (alterations.weight.empty())
+    nameKeptContract(op, call, expected, now);
   return expected;
+}
+
+/// A fault where an output is not that of the op's contract: it says of which contract it is.
+void Judge::nameKeptContract(const Op &op, const reference::Call &call, const Capture &expected,
+                             const Capture &now) {
+  for (const auto &[operand, bytes] : expected.outputs)
+    if (compareOperand(op, operand, bytes, now.outputs).differences > 0)
+      if (const std::string text = describeMismatch(call, facts.contractsOf(op.family), operand,
+                                                    now.outputs.at(operand));
+          !text.empty())
+        fault(fmt::format("step {}, {} ({}): {}", stepNumber, op.name, op.map->id, text));
 }
 
 Comparison Judge::compareOperand(const Op &op, const std::string &operand, const Bytes &expected,

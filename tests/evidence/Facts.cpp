@@ -169,6 +169,14 @@ std::span<std::byte> Facts::bytes(const InstanceWeight &weight) const {
   return {const_cast<std::byte *>(bytes.data()), bytes.size()};
 }
 
+std::map<std::string, nlohmann::json> Facts::contractsOf(const std::string &family) const {
+  std::map<std::string, nlohmann::json> found;
+  for (const auto &[id, contract] : catalog.contracts())
+    if (contract.family == family)
+      found[id] = contract.json.plain();
+  return found;
+}
+
 reference::Call Facts::referenceCall(const Op &op) const {
   reference::Call call;
   call.contract = &op.contractJson;

@@ -51,6 +51,8 @@ public:
 
   const std::vector<Op> &calls() const { return ops; } ///< by call index: prefill's, then decode's
   const Op &hostOp(const std::string &family) const;
+  /// Every registered contract of a family, by id.
+  std::map<std::string, nlohmann::json> contractsOf(const std::string &family) const;
   const CircuitInstance &circuit() const { return instance; }
   const ModelFile &file() const { return *model; }
   /// The file's bytes of a weight, or those of a constant; never what was packed.

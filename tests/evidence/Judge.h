@@ -78,6 +78,8 @@ private:
                      const writ_step &step) const;
   void checkWiring(const Op &op, const Capture &now);
   Capture evaluate(const Op &op, const writ_step &step, Capture &now);
+  void nameKeptContract(const Op &op, const reference::Call &call, const Capture &expected,
+                        const Capture &now);
   void compareAll(const Op &op, const std::string &what, const std::map<std::string, Bytes> &a,
                   const std::map<std::string, Bytes> &b);
   Comparison compareOperand(const Op &op, const std::string &operand, const Bytes &expected,
