@@ -1,0 +1,103 @@
+//===- attention_oracle_test.cpp - contracts that claim to match something --===//
+//
+// The answers of ggml's flash attention and of PyTorch, as they were recorded, beside the contracts
+// that claim their arithmetic: within the bound that the contract declares, nearer to it than to
+// any other, and bit for bit where the exponential, which is another library's, cannot differ.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/conformance/AttentionCases.h"
+#include "tests/conformance/Match.h"
+#include "tests/conformance/Oracle.h"
+
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iostream>
+
+namespace writ::test {
+namespace {
+
+const nlohmann::json &record(const std::string &oracle) {
+  static std::map<std::string, nlohmann::json> read;
+  if (!read.contains(oracle))
+    read[oracle] = nlohmann::json::parse(
+        std::ifstream(WRIT_SOURCE_DIR "/tests/data/attention/" + oracle + ".json"));
+  return read.at(oracle);
+}
+
+/// The recorded answer, if the inputs are those that were asked.
+std::vector<std::byte> answerOf(const AttentionCase &one, const Problem &problem) {
+  for (const nlohmann::json &recorded : record(one.oracle)["cases"]) {
+    if (recorded["name"] != one.name)
+      continue;
+    EXPECT_EQ(recorded["inputs"], inputDigest(problem)) << one.name << ": other inputs";
+    const std::string hex = recorded["out"];
+    std::vector<std::byte> bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2)
+      bytes.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    return bytes;
+  }
+  ADD_FAILURE() << one.name << " is not recorded; run scripts/evidence/record_attention.py";
+  return {};
+}
+
+class C8_IndependentOracle : public testing::TestWithParam<AttentionCase> {};
+
+TEST_P(C8_IndependentOracle, KeepsTheContractItClaims) {
+  const AttentionCase &one = GetParam();
+  auto problem = makeProblem(one);
+  const std::vector<std::byte> answer = answerOf(one, *problem);
+  ASSERT_EQ(answer.size(), problem->buffers.at("out").bytes().size());
+  std::copy(answer.begin(), answer.end(), problem->buffers.at("out").base());
+  EXPECT_LE(worstErrorOverBound(*problem), 1) << "the answer is not within the declared bound";
+  const std::vector<Likeness> all = likenesses(problem->call, Data::get().contracts, "out", answer);
+  ASSERT_FALSE(all.empty());
+  const auto own = std::find_if(all.begin(), all.end(), [&](const Likeness &likeness) {
+    return likeness.contract == one.contract;
+  });
+  ASSERT_NE(own, all.end());
+  std::cout << one.name << ": " << own->differing << " of " << own->elements
+            << " elements differ, by up to " << own->largest << "\n";
+  RecordProperty("differing", static_cast<int>(own->differing));
+  if (one.exactExponentials) {
+    EXPECT_EQ(own->differing, 0);
+  }
+  // No other contract is nearer. (With few keys, or one worker, others give the same bits.)
+  EXPECT_EQ(all.front().differing, own->differing) << "nearest: " << all.front().contract;
+}
+
+INSTANTIATE_TEST_SUITE_P(, C8_IndependentOracle, testing::ValuesIn(attentionCases()),
+                         [](const auto &info) { return info.param.name; });
+
+// Negative controls: each word that the record is to confirm, altered, is no longer confirmed.
+TEST(C8_F16SplitKv, GgmlsAnswerIsNotThatOfAnotherOrder) {
+  const auto differing = [](const std::function<void(Problem &)> &alter, int64_t workers) {
+    int64_t sum = 0;
+    for (const AttentionCase &one : attentionCases()) {
+      if (one.contract != "f16_online_fp32_merge" || one.workers != workers || one.keys < 512)
+        continue;
+      auto problem = makeProblem(one);
+      const std::vector<std::byte> answer = answerOf(one, *problem);
+      alter(*problem);
+      problem->evaluate();
+      const auto made = problem->buffers.at("out").bytes();
+      for (size_t i = 0; i < made.size() / 4; ++i)
+        sum += !sameFloat(floatAt(made, static_cast<int64_t>(i)),
+                          floatAt(answer, static_cast<int64_t>(i)));
+    }
+    return sum;
+  };
+  const auto word = [](const char *field, const char *value) {
+    return [=](Problem &p) { p.contract[field] = value; };
+  };
+  const int64_t right = differing([](Problem &) {}, 3);
+  for (const auto &[field, value] : std::map<const char *, const char *>{
+           {"value_accumulator", "fp32"}, {"rescale_multiply_add", "fma"}, {"q_compute", "fp32"}})
+    EXPECT_GT(differing(word(field, value), 3), 2 * right) << field;
+  EXPECT_GT(differing([](Problem &p) { p.call.schedule.workers = 2; }, 3), 2 * right);
+  EXPECT_GT(differing([](Problem &p) { p.contract["partition"]["threshold"] = 4096; }, 3),
+            2 * right);
+}
+
+} // namespace
+} // namespace writ::test
