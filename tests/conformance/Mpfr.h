@@ -54,9 +54,7 @@ public:
   friend Real erfc(const Real &a) { return apply(mpfr_erfc, a); }
   friend Real tanh(const Real &a) { return apply(mpfr_tanh, a); }
   friend Real atan(const Real &a) { return apply(mpfr_atan, a); }
-  friend Real tanh(const Real &a) { return apply(mpfr_tanh, a); }
   friend Real erf(const Real &a) { return apply(mpfr_erf, a); }
-  friend Real erfc(const Real &a) { return apply(mpfr_erfc, a); }
   friend Real abs(const Real &a) { return a < Real(0.0) ? -a : a; }
 
 private:

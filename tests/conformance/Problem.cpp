@@ -268,11 +268,6 @@ std::span<float> Problem::floats(const std::string &operand) {
   return {reinterpret_cast<float *>(bytes.data()), bytes.size() / 4};
 }
 
-float Problem::element(const std::string &operand, int64_t index) const {
-  const reference::Operand &found = call.operands.at(operand);
-  return reference::readScalar(found.storage, found.bytes.data(), index);
-}
-
 std::vector<float> Problem::values(const std::string &operand) const {
   const std::span<const std::byte> bytes = buffers.at(operand).bytes();
   const std::string &storage = call.operands.at(operand).storage;

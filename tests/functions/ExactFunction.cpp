@@ -46,7 +46,9 @@ struct Estimates {
     return map(std::move(a), [](double p) { return std::name(p); });                               \
   }
   WRIT_ESTIMATE(exp)
+  WRIT_ESTIMATE(abs)
   WRIT_ESTIMATE(log)
+  WRIT_ESTIMATE(log1p)
   WRIT_ESTIMATE(sqrt)
   WRIT_ESTIMATE(sin)
   WRIT_ESTIMATE(cos)
@@ -84,6 +86,10 @@ Number evaluate(const Node &node, const std::string &argument, const Number &x, 
       return exp(part(0));
     if (node.kind == "log")
       return log(part(0));
+    if (node.kind == "log1p")
+      return log1p(part(0));
+    if (node.kind == "abs")
+      return abs(part(0));
     if (node.kind == "sqrt")
       return sqrt(part(0));
     if (node.kind == "sin")

@@ -1,7 +1,7 @@
 //===- ExactFunction.h - what a function of functions.json approximates ---===//
 //
 // The field `exact` of a function is a formula over the reals in its argument: + - * /, integers,
-// pi and exp, log, sqrt, sin, cos, tanh, erf, erfc. Binary64 screens, MPFR decides.
+// pi and exp, log, log1p, sqrt, sin, cos, tanh, erf, erfc, abs. Binary64 screens, MPFR decides.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

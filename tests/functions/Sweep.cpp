@@ -268,10 +268,11 @@ SweepResult sweep(const nlohmann::json &functions, const std::string &name,
   std::vector<Candidate> candidates;
   StepArrays steps(functions, name);
   const ExactFunction exact(functionNamed(functions, name));
-  for (unsigned part = 0; part < parts && std::isfinite(worst); ++part)
+  const bool isDecided = std::isinf(worst) || worst == 0; // 0: exact, as far as binary64 can tell
+  for (unsigned part = 0; part < parts && !isDecided; ++part)
     if (done[part].worst >= worst - 2 * kMargin)
       task.collect(steps, exact, part, worst - 2 * kMargin, candidates);
-  if (std::isinf(worst))
+  if (isDecided)
     result.maxUlp = worst;
   decide(exact, candidates, result);
   if (result.fault.empty() && candidates.size() == kMostDecided)

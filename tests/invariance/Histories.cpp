@@ -14,8 +14,12 @@ namespace {
 constexpr size_t kSequences = 3; ///< of makeProblem's rows, in turn
 constexpr size_t kChunk = 4; ///< of each sequence in a step, where the chunk is not what changes
 
+/// Whether the op has rows; one that is computed when compiling is one row of its own.
+bool hasRows(const Problem &problem) {
+  return problem.call.dimensions.contains("rows");
+}
 size_t rowCount(const Problem &problem) {
-  return static_cast<size_t>(problem.call.dimensions.at("rows"));
+  return hasRows(problem) ? static_cast<size_t>(problem.call.dimensions.at("rows")) : 1;
 }
 
 /// The rows of one sequence, ascending, in chunks.
@@ -85,10 +89,13 @@ Buffer gathered(std::span<const std::byte> all, size_t rowBytes, const std::vect
 /// The bits of a row of an output, with one pattern for every NaN.
 std::string bitsOf(const std::string &storage, std::span<const std::byte> bytes) {
   std::string bits(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  if (storage == "f32")
-    for (size_t i = 0; i < bits.size(); i += 4)
-      if (const float value = floatAt(bytes, static_cast<int64_t>(i / 4)); value != value)
-        bits.replace(i, 4, "NaN.");
+  if (storage != "f32" && storage != "f16" && storage != "bf16")
+    return bits;
+  const auto element = static_cast<size_t>(reference::rowBytes(storage, 1));
+  for (size_t i = 0; i < bits.size() / element; ++i)
+    if (const float value = reference::readScalar(storage, bytes.data(), static_cast<int64_t>(i));
+        value != value)
+      bits.replace(i * element, element, element, '?');
   return bits;
 }
 
@@ -116,26 +123,27 @@ Step::Step(const Problem &problem, const Way &way, const std::vector<size_t> &ro
   call.vocabulary = &problem.vocabulary;
   call.functions = &problem.functions;
   call.schedule = way.schedule;
-  call.dimensions["rows"] = static_cast<int64_t>(rows.size());
+  if (hasRows(problem))
+    call.dimensions["rows"] = static_cast<int64_t>(rows.size());
   if (call.kv)
     call.kv = &kv;
   const nlohmann::json &kinds = problem.vocabulary["families"][problem.family()]["operands"];
   for (auto &[name, operand] : call.operands) {
     const std::string kind = kinds[name];
-    const bool ofRows =
-        operand.shape.front() == static_cast<int64_t>(all) && (kind == "output" || kind == "input");
-    if (!ofRows)
+    const bool ofRows = operand.shape.front() == static_cast<int64_t>(all) && kind == "input";
+    if (kind != "output" && !ofRows)
       continue;
     buffers[name] = gathered(operand.bytes, operand.bytes.size() / all, rows);
     if (kind == "output")
       buffers[name].poison();
-    operand.shape.front() = static_cast<int64_t>(rows.size());
+    if (hasRows(problem))
+      operand.shape.front() = static_cast<int64_t>(rows.size());
     operand.bytes = buffers[name].bytes();
   }
   reference::Rows &mine = call.rows;
   mine = {};
   call.samples.clear();
-  for (const size_t row : rows) {
+  for (const size_t row : hasRows(problem) ? rows : std::vector<size_t>()) {
     mine.token.push_back(problem.call.rows.token[row]);
     mine.position.push_back(problem.call.rows.position[row]);
     mine.sequence.push_back(static_cast<int32_t>(
@@ -237,8 +245,8 @@ std::vector<Change> changesOf(const Problem &problem, const std::vector<Comparis
       const std::vector<std::string> other = resultsOf(problem, way);
       for (size_t row = 0; row < base.size(); ++row)
         if (base[row] != other[row])
-          changes.push_back(
-              {way.dimension, way.name, row, problem.call.rows.position[row] + int64_t(1)});
+          changes.push_back({way.dimension, way.name, row,
+                             hasRows(problem) ? problem.call.rows.position[row] + int64_t(1) : 0});
     }
   }
   return changes;
@@ -248,7 +256,7 @@ std::unique_ptr<Problem> historyOf(const nlohmann::json &contract, const nlohman
                                    int64_t first, int64_t steps, Fill fill, uint64_t seed) {
   const std::string family = contract["family"];
   const bool bySmallBlocks = family != "embedding" && family != "linear";
-  const Dimensions shape{{"rows", steps * int64_t(kSequences)},
+  const Dimensions sizes{{"rows", steps * int64_t(kSequences)},
                          {"k", family == "quantize_activation" ? 256 : 512},
                          {"n", family == "linear" ? 3
                                : family == "gate" ? 20
@@ -260,6 +268,9 @@ std::unique_ptr<Problem> historyOf(const nlohmann::json &contract, const nlohman
                          {"kv_heads", 1},
                          {"head_dim", 32},
                          {"rope_dims", 8}};
+  Dimensions shape;
+  for (const std::string dimension : vocabulary["families"][family]["dimensions"])
+    shape[dimension] = sizes.at(dimension);
   ProblemOptions options{fill, seed, true, {}};
   for (int64_t row = 0; row < steps * int64_t(kSequences); ++row)
     options.positions.push_back(static_cast<int32_t>(first + row / int64_t(kSequences)));
