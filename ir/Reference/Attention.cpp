@@ -237,6 +237,8 @@ void Attention::evaluateQuery(int64_t row, int64_t head) const {
 } // namespace
 
 void evaluateAttention(Call &call) {
+  if (call.contract->value("rescale", "") == "two_pass_value_dots")
+    return evaluateTwoPassAttention(call);
   Fields fields(call, "attention");
   const Attention attention(call, fields);
   for (int64_t row = 0; row < attention.rows; ++row)

@@ -24,4 +24,7 @@ void evaluateSample(Call &call);
 void evaluateSelectRows(Call &call);
 void evaluateSoftCap(Call &call);
 
+/// Attention whose words say that every score is known before the first value is added.
+void evaluateTwoPassAttention(Call &call);
+
 } // namespace writ::reference

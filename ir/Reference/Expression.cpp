@@ -2,6 +2,7 @@
 #include "ir/Reference/Expression.h"
 
 #include "ir/Reference/Fields.h"
+#include "ir/Reference/Scalar.h"
 
 #include <bit>
 #include <charconv>
@@ -280,6 +281,8 @@ private:
       return integer(std::bit_cast<uint32_t>(static_cast<float>(asNumber(v))));
     if (kind == "float")
       return number(std::bit_cast<float>(static_cast<uint32_t>(asInteger(v))));
+    if (kind == "rn16")
+      return number(floatOfBinary16(binary16OfFloat(static_cast<float>(asNumber(v)))));
     return number(other(kind, asNumber(v)));
   }
 

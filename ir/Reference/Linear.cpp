@@ -1,32 +1,13 @@
 //===- Linear.cpp - y = W x + b, by blocks or by elements -----------------===//
+#include "ir/Reference/Linear.h"
 #include "ir/Reference/Decode.h"
 #include "ir/Reference/Entries.h"
-#include "ir/Reference/Operands.h"
 #include "ir/Reference/Reduction.h"
 
 #include <cmath>
 
 namespace writ::reference {
 namespace {
-
-struct Linear {
-  int64_t rows, k, n;
-  Matrix activation, weight, out;
-  std::optional<Matrix> bias;
-
-  explicit Linear(const Call &call)
-      : rows(dimension(call, "rows")), k(dimension(call, "k")), n(dimension(call, "n")),
-        activation(matrix(call, "activation", rows, k)), weight(matrix(call, "weight", n, k)),
-        out(matrix(call, "out", rows, n)) {
-    if (optionalOperand(call, "bias"))
-      bias = matrix(call, "bias", 1, n);
-  }
-
-  /// Stores one output, the bias added last.
-  void store(int64_t row, int64_t column, float sum) const {
-    out.set(row, column, bias ? sum + bias->get(0, column) : sum);
-  }
-};
 
 enum class BlockTerm { scaleDot, scaleDotMinimumSum, scaleDotNegatedMinimumSum };
 
@@ -86,7 +67,11 @@ void evaluateElements(const Linear &linear, const Reduction &reduction, const De
 void evaluateLinear(Call &call) {
   Fields fields(call, "linear");
   const size_t product =
-      fields.choose("product", {"i32_exact_dot", "i32_exact_scaled_dot", "fp32_each_element"});
+      fields.choose("product", {"i32_exact_dot", "i32_exact_scaled_dot", "fp32_each_element",
+                                "i32_exact_lane_dots", "i32_exact_scaled_lane_dots",
+                                "i32_exact_scaled_lane_dots_offset32"});
+  if (product >= 3)
+    return evaluateLaneDots(call, fields, static_cast<LaneDots>(product - 3));
   const bool blocks = product < 2;
   fields.require("activation_compute", blocks ? "integer_codes" : "fp32");
   fields.require("weight_compute", blocks ? "integer_codes" : "fp32");

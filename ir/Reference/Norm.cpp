@@ -41,7 +41,10 @@ void evaluateRmsNorm(Call &call) {
   Fields fields(call, "rms_norm");
   fields.require("compute", "fp32");
   const Reduction sumOfSquares(call, fields, "sum_of_squares");
-  fields.require("mean", "fp32_divide_by_count");
+  const bool wide =
+      fields.choose("mean", {"fp32_divide_by_count", "fp64_divide_by_count_rounded"}) == 1;
+  if (wide != sumOfSquares.isWide())
+    throw ReferenceError("fields 'sum_of_squares' and 'mean' contradict each other");
   fields.require("inverse_root", "fp32_reciprocal_of_sqrt");
   fields.require("output", "fp32_mul_root_mul_weight");
   fields.requireIeee();
@@ -52,8 +55,11 @@ void evaluateRmsNorm(Call &call) {
   const Matrix weight = matrix(call, "weight", 1, rows.n);
   for (int64_t vector = 0; vector < rows.count(); ++vector) {
     auto x = [&](int64_t i) { return rows.get(vector, i); };
-    const float sum = sumOfSquares.products(rows.n, x, x, sumOfSquares.unitElements());
-    const float inverse = reciprocalOfRoot(sum / static_cast<float>(rows.n), epsilon);
+    const float mean = wide ? static_cast<float>(sumOfSquares.wideProducts(rows.n, x, x) /
+                                                 static_cast<double>(rows.n))
+                            : sumOfSquares.products(rows.n, x, x, sumOfSquares.unitElements()) /
+                                  static_cast<float>(rows.n);
+    const float inverse = reciprocalOfRoot(mean, epsilon);
     for (int64_t i = 0; i < rows.n; ++i) {
       const float scaled = x(i) * inverse;
       rows.set(vector, i, scaled * weight.get(0, i));

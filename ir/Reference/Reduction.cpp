@@ -37,19 +37,20 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
     form = choice & 1 ? MultiplyAdd::fma : MultiplyAdd::mulAdd;
     return;
   }
-  if (const std::string precision = word.value("accumulator", ""); precision != "fp32")
-    unknown(id, "accumulator", precision);
-
+  const std::string precision = word.value("accumulator", "");
   const std::string multiply = word.value("multiply_add", "");
   isProduct = multiply != "none";
+  wide = multiply == "fp32_mul_fp64_add";
+  if (precision != (wide ? "fp64" : "fp32"))
+    unknown(id, "accumulator", precision);
   if (multiply == "mul_add")
     form = MultiplyAdd::mulAdd;
-  else if (isProduct && multiply != "fma")
+  else if (isProduct && multiply != "fma" && !wide)
     unknown(id, "multiply_add", multiply);
 
   const std::string kind = word.value("order", "");
-  if (kind == "lanes" || kind == "slots") {
-    order = kind == "lanes" ? Order::lanes : Order::slots;
+  if (kind == "lanes" || kind == "slots" || kind == "block_lanes") {
+    order = kind == "lanes" ? Order::lanes : kind == "slots" ? Order::slots : Order::blockLanes;
     partials = word.at("lanes").get<int64_t>();
   } else if (kind == "segments") {
     order = Order::segments;
@@ -77,10 +78,34 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
 
 float Reduction::products(int64_t terms, const std::function<float(int64_t)> &a,
                           const std::function<float(int64_t)> &b, int64_t termsPerUnit) const {
-  if (!isProduct && id != kLeftOpen)
-    throw ReferenceError("reduction '" + id + "' sums terms, but products are summed here");
+  if ((!isProduct && id != kLeftOpen) || wide)
+    throw ReferenceError("reduction '" + id +
+                         "' does not sum products in binary32, as is done here");
   return run(terms, termsPerUnit,
              [&](float sum, int64_t i) { return multiplyAdd(form, a(i), b(i), sum); });
+}
+
+double Reduction::wideProducts(int64_t terms, const std::function<float(int64_t)> &a,
+                               const std::function<float(int64_t)> &b) const {
+  if (!wide || order != Order::ascending)
+    throw ReferenceError("reduction '" + id + "' does not sum products in binary64");
+  double sum = 0;
+  for (int64_t i = 0; i < terms; ++i) {
+    const float product = a(i) * b(i);
+    sum = sum + static_cast<double>(product);
+  }
+  return sum;
+}
+
+float Reduction::laneProducts(int64_t blocks, const std::function<float(int64_t)> &scale,
+                              const std::function<float(int64_t, int64_t)> &dot) const {
+  if (!isProduct || order != Order::blockLanes)
+    throw ReferenceError("reduction '" + id + "' has no lanes for the dots of a block");
+  std::vector<float> partial(partials, 0.0f);
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t lane = 0; lane < partials; ++lane)
+      partial[lane] = multiplyAdd(form, scale(block), dot(block, lane), partial[lane]);
+  return merge(std::move(partial));
 }
 
 float Reduction::terms(int64_t terms, const std::function<float(int64_t)> &term) const {
@@ -118,6 +143,8 @@ float Reduction::run(int64_t terms, int64_t termsPerUnit,
     for (int64_t i = 0; i < terms; ++i)
       partial[i] = accumulate(0.0f, i);
     break;
+  case Order::blockLanes:
+    throw ReferenceError("reduction '" + id + "' adds the dots of blocks, no other terms");
   case Order::segments: {
     const int64_t units = (terms + termsPerUnit - 1) / termsPerUnit;
     const int64_t unitsOfSegment = (units + partials - 1) / partials;

@@ -24,6 +24,16 @@ public:
   /// number of elements where a term is an element, 1 where it is a whole block.
   float products(int64_t terms, const std::function<float(int64_t)> &a,
                  const std::function<float(int64_t)> &b, int64_t unit) const;
+  /// The same in a binary64 accumulator.
+  double wideProducts(int64_t terms, const std::function<float(int64_t)> &a,
+                      const std::function<float(int64_t)> &b) const;
+  /// Whether the accumulator is binary64.
+  bool isWide() const { return wide; }
+  /// Sum of scale(block) * dot(block, lane), each lane by itself, the lanes merged.
+  float laneProducts(int64_t blocks, const std::function<float(int64_t)> &scale,
+                     const std::function<float(int64_t, int64_t)> &dot) const;
+  /// The number of lanes or segments.
+  int64_t partialCount() const { return partials; }
   /// Elements of one unit.
   int64_t unitElements() const { return unit; }
   /// Sum of term(i).
@@ -33,7 +43,7 @@ public:
   bool isLeftOpen() const { return order == Order::leftOpen; }
 
 private:
-  enum class Order { lanes, slots, segments, ascending, leftOpen };
+  enum class Order { lanes, slots, segments, ascending, blockLanes, leftOpen };
   enum class Merge { treeHalves, treeAdjacent, treeHalvesAdjacent4, none };
 
   float run(int64_t terms, int64_t termsPerUnit,
@@ -43,7 +53,7 @@ private:
   std::string id;
   Order order = Order::ascending;
   Merge mergeOrder = Merge::none;
-  bool isProduct = false;
+  bool isProduct = false, wide = false;
   MultiplyAdd form = MultiplyAdd::fma;
   int64_t partials = 1;
   int64_t unit = 1;

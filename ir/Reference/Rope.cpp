@@ -12,7 +12,8 @@ namespace writ::reference {
 void evaluateRopeTable(Call &call) {
   Fields fields(call, "rope_table");
   fields.require("compute", "fp64");
-  fields.require("angle", "fp64_mul_position_frequency");
+  const bool repeated =
+      fields.choose("angle", {"fp64_mul_position_frequency", "fp32_repeated_mul_frequency"}) == 1;
   const Function sincos = readFunction(call, fields, "function");
   fields.require("output_rounding", "nearest_even");
   fields.require("table_order", "cosines_then_sines");
@@ -22,14 +23,18 @@ void evaluateRopeTable(Call &call) {
   const int64_t rows = dimension(call, "rows"), pairs = dimension(call, "rope_dims") / 2;
   const Matrix frequencies = matrix(call, "frequencies", 1, pairs);
   const Matrix out = matrix(call, "out", rows, 2 * pairs);
-  for (int64_t row = 0; row < rows; ++row)
+  for (int64_t row = 0; row < rows; ++row) {
+    const double position = call.rows.position.at(row);
+    auto repeatedAngle = static_cast<float>(position); // of pair i, each from the one before
     for (int64_t i = 0; i < pairs; ++i) {
-      const double position = call.rows.position.at(row);
-      const double angle = position * readF64(frequencies.row(0), i);
+      if (repeated && i > 0)
+        repeatedAngle = repeatedAngle * static_cast<float>(readF64(frequencies.row(0), 1));
+      const double angle = repeated ? repeatedAngle : position * readF64(frequencies.row(0), i);
       const std::vector<double> sineCosine = sincos.evaluate(angle);
       out.set(row, i, static_cast<float>(sineCosine.at(1)));
       out.set(row, pairs + i, static_cast<float>(sineCosine.at(0)));
     }
+  }
 }
 
 void evaluateRope(Call &call) {
@@ -37,7 +42,8 @@ void evaluateRope(Call &call) {
   fields.require("compute", "fp32");
   fields.attribute("pairing");
   const bool interleaved = fields.choose("pairing", {"interleaved", "split_half"}) == 0;
-  fields.require("rotation", "fp32_fma_of_rounded_cross");
+  const bool fuses =
+      fields.choose("rotation", {"fp32_fma_of_rounded_cross", "fp32_add_of_rounded_products"}) == 0;
   fields.require("tail", "copied");
   fields.requireIeee();
   fields.checkAllRead();
@@ -56,8 +62,9 @@ void evaluateRope(Call &call) {
         const float x0 = input.get(row, first), x1 = input.get(row, second);
         const float c = table.get(row, i), s = table.get(row, pairs + i);
         const float cross0 = x1 * s, cross1 = x1 * c;
-        out.set(row, first, std::fma(x0, c, -cross0));
-        out.set(row, second, std::fma(x0, s, cross1));
+        const float straight0 = x0 * c, straight1 = x0 * s;
+        out.set(row, first, fuses ? std::fma(x0, c, -cross0) : straight0 - cross0);
+        out.set(row, second, fuses ? std::fma(x0, s, cross1) : straight1 + cross1);
       }
       for (int64_t i = 2 * pairs; i < headDim; ++i)
         out.set(row, base + i, input.get(row, base + i));

@@ -27,15 +27,32 @@ struct BlockSize {
 };
 const std::map<std::string, BlockSize> &blockSizes() {
   static const std::map<std::string, BlockSize> sizes = {
-      {"q4_0", {32, 18}}, {"q4_1", {32, 20}},   {"q5_0", {32, 22}},   {"q5_1", {32, 24}},
-      {"q8_0", {32, 34}}, {"q4_k", {256, 144}}, {"q5_k", {256, 176}}, {"q6_k", {256, 210}}};
+      {"q4_0", {32, 18}},   {"q4_1", {32, 20}},  {"q5_0", {32, 22}},   {"q5_1", {32, 24}},
+      {"q8_0", {32, 34}},   {"q8_1", {32, 36}},  {"q4_k", {256, 144}}, {"q5_k", {256, 176}},
+      {"q6_k", {256, 210}}, {"q8_k", {256, 292}}};
   return sizes;
 }
 
-const std::map<std::string, CodesSize> &codesSizes() {
-  static const std::map<std::string, CodesSize> sizes = {{"i8_b32_sf32", {32, 32, 4}},
-                                                         {"i8_b256_sf32", {256, 16, 2}}};
-  return sizes;
+const std::map<std::string, CodesLayout> &codesLayouts() {
+  static const std::map<std::string, CodesLayout> layouts = {
+      {"i8_b32_sf32", {.block = 32, .summed = 32, .sumBytes = 4}},
+      {"i8_b256_sf32", {.block = 256, .summed = 16, .sumBytes = 2}},
+      {"q8_0", {.block = 32, .blockBytes = 34, .codeOffset = 2, .halfScale = true}},
+      {"q8_1",
+       {.block = 32,
+        .blockBytes = 36,
+        .codeOffset = 4,
+        .sumOffset = 2,
+        .halfScale = true,
+        .hasValueSum = true}},
+      {"q8_k",
+       {.block = 256,
+        .summed = 16,
+        .sumBytes = 2,
+        .blockBytes = 292,
+        .codeOffset = 4,
+        .sumOffset = 260}}};
+  return layouts;
 }
 
 int bits(std::byte byte, int first, int count) {
@@ -113,7 +130,7 @@ Block readQ6Block(const std::byte *bytes) {
 int64_t blockElements(const std::string &storage) {
   if (auto block = blockSizes().find(storage); block != blockSizes().end())
     return block->second.elements;
-  if (auto codes = codesSizes().find(storage); codes != codesSizes().end())
+  if (auto codes = codesLayouts().find(storage); codes != codesLayouts().end())
     return codes->second.block;
   unknown(storage, "blocks");
 }
@@ -124,15 +141,15 @@ int64_t rowBytes(const std::string &storage, int64_t elements) {
   if (auto scalar = scalars.find(storage); scalar != scalars.end())
     return elements * scalar->second;
   const auto block = blockSizes().find(storage);
-  const auto codes = codesSizes().find(storage);
-  if (block == blockSizes().end() && codes == codesSizes().end())
+  const auto codes = codesLayouts().find(storage);
+  if (block == blockSizes().end() && codes == codesLayouts().end())
     unknown(storage, "an operand");
   if (elements % blockElements(storage) != 0)
     throw ReferenceError("a row of " + std::to_string(elements) + " elements of '" + storage +
                          "' does not fill its blocks");
   if (block != blockSizes().end())
     return elements / block->second.elements * block->second.bytes;
-  const CodesSize &size = codes->second; // codes, scales and sums, to a multiple of 64
+  const CodesLayout &size = codes->second; // codes, scales and sums, to a multiple of 64
   return (elements + elements / size.block * 4 + elements / size.summed * size.sumBytes + 63) / 64 *
          64;
 }
@@ -171,7 +188,7 @@ Block readBlock(const std::string &storage, const std::byte *row, int64_t block)
     return readScaledBlock(storage == "q5_k", bytes);
   if (storage == "q6_k")
     return readQ6Block(bytes);
-  if (blockElements(storage) == 32)
+  if (blockElements(storage) == 32 && storage != "q8_1")
     return readSmallBlock(storage, bytes);
   unknown(storage, "blocks");
 }
@@ -183,37 +200,68 @@ void writeQ8Block(std::byte *row, int64_t block, float scale, const std::vector<
     write(bytes + 2 + i, static_cast<int8_t>(codes[i]));
 }
 
-CodesSize codesSize(const std::string &storage) {
-  if (auto size = codesSizes().find(storage); size != codesSizes().end())
-    return size->second;
+const CodesLayout &codesLayout(const std::string &storage) {
+  if (auto layout = codesLayouts().find(storage); layout != codesLayouts().end())
+    return layout->second;
   unknown(storage, "activation codes");
 }
 
 ActivationRow::ActivationRow(const std::string &storage, std::byte *row, int64_t k)
-    : size(codesSize(storage)), codes(row), scales(row + k), sums(scales + k / size.block * 4) {}
+    : layout(&codesLayout(storage)), row(row), k(k) {}
+
+std::byte *ActivationRow::codeAt(int64_t index) const {
+  if (layout->blockBytes == 0)
+    return row + index;
+  return row + index / layout->block * layout->blockBytes + layout->codeOffset +
+         index % layout->block;
+}
+std::byte *ActivationRow::scaleAt(int64_t block) const {
+  return layout->blockBytes == 0 ? row + k + block * 4 : row + block * layout->blockBytes;
+}
+std::byte *ActivationRow::sumAt(int64_t run) const {
+  if (layout->summed == 0)
+    throw ReferenceError("this storage holds no sums of codes");
+  if (layout->blockBytes == 0)
+    return row + k + k / layout->block * 4 + run * layout->sumBytes;
+  const int64_t runs = layout->block / layout->summed; // of a block
+  return row + run / runs * layout->blockBytes + layout->sumOffset + run % runs * layout->sumBytes;
+}
+std::byte *ActivationRow::valueSumAt(int64_t block) const {
+  if (!layout->hasValueSum)
+    throw ReferenceError("this storage holds no sum of values");
+  return row + block * layout->blockBytes + layout->sumOffset;
+}
 
 int8_t ActivationRow::code(int64_t index) const {
-  return read<int8_t>(codes + index);
+  return read<int8_t>(codeAt(index));
 }
 float ActivationRow::scale(int64_t block) const {
-  return read<float>(scales + block * 4);
+  return layout->halfScale ? floatOfBinary16(read<uint16_t>(scaleAt(block)))
+                           : read<float>(scaleAt(block));
 }
 int32_t ActivationRow::sum(int64_t run) const {
-  const std::byte *at = sums + run * size.sumBytes;
-  return size.sumBytes == 4 ? read<int32_t>(at) : read<int16_t>(at);
+  return layout->sumBytes == 4 ? read<int32_t>(sumAt(run)) : read<int16_t>(sumAt(run));
+}
+float ActivationRow::valueSum(int64_t block) const {
+  return floatOfBinary16(read<uint16_t>(valueSumAt(block)));
 }
 void ActivationRow::setCode(int64_t index, int8_t code) {
-  write(codes + index, code);
+  write(codeAt(index), code);
 }
 void ActivationRow::setScale(int64_t block, float scale) {
-  write(scales + block * 4, scale);
+  if (layout->halfScale)
+    write(scaleAt(block), binary16OfFloat(scale));
+  else
+    write(scaleAt(block), scale);
 }
 void ActivationRow::setSum(int64_t run, int32_t sum) {
-  std::byte *at = sums + run * size.sumBytes;
-  if (size.sumBytes == 4)
-    write(at, sum);
+  if (layout->sumBytes == 4)
+    write(sumAt(run), sum);
   else
-    write(at, static_cast<int16_t>(sum));
+    write(sumAt(run), static_cast<int16_t>(sum));
+}
+void ActivationRow::setValueSum(int64_t block, float sum) {
+  write(valueSumAt(block), binary16OfFloat(sum));
 }
 
 } // namespace writ::reference

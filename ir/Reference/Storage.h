@@ -34,28 +34,47 @@ Block readBlock(const std::string &storage, const std::byte *row, int64_t block)
 /// A block of q8_0; its scale is rounded to binary16.
 void writeQ8Block(std::byte *row, int64_t block, float scale, const std::vector<int32_t> &codes);
 
-/// Activation codes: elements of a block and of a sum, bytes of a sum.
-struct CodesSize {
-  int64_t block, summed, sumBytes;
+/// How a storage holds activation codes: the codes, scales and sums of a row one after the other,
+/// or block after block.
+struct CodesLayout {
+  int64_t block;            ///< elements that share a scale
+  int64_t summed = 0;       ///< elements of a stored sum of codes; 0: no such sums
+  int64_t sumBytes = 0;     ///< of one such sum
+  int64_t blockBytes = 0;   ///< of one block; 0: the parts of a row stand apart
+  int64_t codeOffset = 0;   ///< in a block; the scale comes first
+  int64_t sumOffset = 0;    ///< in a block
+  bool halfScale = false;   ///< the scale is a binary16
+  bool hasValueSum = false; ///< a binary16 at sumOffset sums the values that the codes stand for
 };
-CodesSize codesSize(const std::string &storage);
+const CodesLayout &codesLayout(const std::string &storage);
 
 /// A row of activation codes over k elements; `storage` says how many make a block and a sum.
 class ActivationRow {
 public:
   ActivationRow(const std::string &storage, std::byte *row, int64_t k);
-  int64_t blockElements() const { return size.block; }
-  int64_t sumElements() const { return size.summed; }
+  int64_t blockElements() const { return layout->block; }
+  int64_t sumElements() const { return layout->summed; } ///< 0: no sums are stored
+  bool hasValueSum() const { return layout->hasValueSum; }
+  bool hasHalfScale() const { return layout->halfScale; }
   int8_t code(int64_t index) const;
   float scale(int64_t block) const;
   int32_t sum(int64_t run) const;
+  float valueSum(int64_t block) const;
   void setCode(int64_t index, int8_t code);
+  /// Rounded to the storage of a scale.
   void setScale(int64_t block, float scale);
   void setSum(int64_t run, int32_t sum);
+  void setValueSum(int64_t block, float sum);
 
 private:
-  CodesSize size;
-  std::byte *codes, *scales, *sums;
+  std::byte *codeAt(int64_t index) const;
+  std::byte *scaleAt(int64_t block) const;
+  std::byte *sumAt(int64_t run) const;
+  std::byte *valueSumAt(int64_t block) const;
+
+  const CodesLayout *layout;
+  std::byte *row;
+  int64_t k;
 };
 
 } // namespace writ::reference

@@ -85,41 +85,6 @@ void fillBlocks(std::span<std::byte> bytes, const std::string &storage, Fill fil
   }
 }
 
-/// Rows of activation codes: any codes, with the sums that belong to them.
-void fillCodes(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
-               Random &random) {
-  const int64_t stride = reference::rowBytes(storage, columns);
-  std::fill(bytes.begin(), bytes.end(), std::byte{0xee}); // the padding is nobody's
-  for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(stride)) {
-    reference::ActivationRow row(storage, bytes.data() + at, columns);
-    const int64_t elements = row.blockElements(), summed = row.sumElements();
-    for (int64_t block = 0; block < columns / elements; ++block) {
-      float scale = std::fabs(random.value(fill, block));
-      const bool noCodes = !std::isfinite(scale);
-      const int64_t extreme = random.below(8); // all of one sign, of mixed signs, or any codes
-      for (int64_t i = block * elements; i < (block + 1) * elements; ++i) {
-        auto code = static_cast<int8_t>(random.below(255) - 127);
-        if (extreme < 2)
-          code = extreme ? 127 : -127;
-        else if (extreme == 2)
-          code = random.below(2) ? 127 : -127;
-        if (fill == Fill::equal)
-          code = 127;
-        if (noCodes)
-          code = 0;
-        row.setCode(i, code);
-      }
-      row.setScale(block, noCodes ? std::numeric_limits<float>::quiet_NaN() : scale);
-    }
-    for (int64_t run = 0; run < columns / summed; ++run) {
-      int32_t sum = 0;
-      for (int64_t i = run * summed; i < (run + 1) * summed; ++i)
-        sum += row.code(i);
-      row.setSum(run, sum);
-    }
-  }
-}
-
 } // namespace
 
 const Data &Data::get() {
@@ -217,9 +182,52 @@ float Random::value(Fill fill, int64_t index) {
   return below(40) == 0 ? values[below(8)] : plain;
 }
 
+void fillCodes(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
+               Random &random) {
+  const int64_t stride = reference::rowBytes(storage, columns);
+  std::fill(bytes.begin(), bytes.end(), std::byte{0xee}); // the padding is nobody's
+  for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(stride)) {
+    reference::ActivationRow row(storage, bytes.data() + at, columns);
+    const int64_t elements = row.blockElements(), summed = row.sumElements();
+    for (int64_t block = 0; block < columns / elements; ++block) {
+      float scale = std::fabs(random.value(fill, block));
+      if (row.hasHalfScale()) // it and the sum of the values stay in binary16's range
+        scale *= fill == Fill::spread ? 0x1p-20f : fill == Fill::cancelling ? 0x1p-8f : 1.0f;
+      const bool noCodes = !std::isfinite(scale);
+      const int64_t extreme = random.below(8); // all of one sign, of mixed signs, or any codes
+      for (int64_t i = block * elements; i < (block + 1) * elements; ++i) {
+        auto code = static_cast<int8_t>(random.below(255) - 127);
+        if (extreme < 2)
+          code = extreme ? 127 : -127;
+        else if (extreme == 2)
+          code = random.below(2) ? 127 : -127;
+        if (fill == Fill::equal)
+          code = 127;
+        if (noCodes)
+          code = 0;
+        row.setCode(i, code);
+      }
+      scale = noCodes ? std::numeric_limits<float>::quiet_NaN() : scale;
+      row.setScale(block, scale);
+      if (row.hasValueSum()) {
+        int32_t sum = 0;
+        for (int64_t i = block * elements; i < (block + 1) * elements; ++i)
+          sum += row.code(i);
+        row.setValueSum(block, scale * static_cast<float>(sum));
+      }
+    }
+    for (int64_t run = 0; run < (summed ? columns / summed : 0); ++run) {
+      int32_t sum = 0;
+      for (int64_t i = run * summed; i < (run + 1) * summed; ++i)
+        sum += row.code(i);
+      row.setSum(run, sum);
+    }
+  }
+}
+
 void fill(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
           Random &random) {
-  if (storage.starts_with("i8_"))
+  if (storage.starts_with("i8_") || storage == "q8_1" || storage == "q8_k")
     return fillCodes(bytes, storage, columns, fill, random);
   if (storage.starts_with("q"))
     return fillBlocks(bytes, storage, fill, random);

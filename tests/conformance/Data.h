@@ -72,6 +72,10 @@ private:
 void fill(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
           Random &random);
 
+/// Fills rows of activation codes: any codes that a quantization can give, with their sums.
+void fillCodes(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
+               Random &random);
+
 float floatAt(std::span<const std::byte> bytes, int64_t index);
 /// Equal bits, or both NaN.
 bool sameFloat(float a, float b);

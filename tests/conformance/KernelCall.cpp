@@ -33,7 +33,7 @@ std::string compare(const std::string &name, const reference::Operand &expected,
   for (int64_t row = 0; row < rows; ++row) {
     std::byte *a = expected.bytes.data() + row * stride;
     auto *b = const_cast<std::byte *>(found.data()) + row * stride;
-    if (expected.storage.starts_with("i8_")) {
+    if (expected.storage.starts_with("i8_") || expected.storage.starts_with("q8_")) {
       const reference::ActivationRow x(expected.storage, a, columns),
           y(expected.storage, b, columns);
       for (int64_t i = 0; i < columns; ++i)
@@ -42,7 +42,11 @@ std::string compare(const std::string &name, const reference::Operand &expected,
       for (int64_t block = 0; block < columns / x.blockElements(); ++block)
         if (!sameFloat(x.scale(block), y.scale(block)))
           return at(name + " scale", row, block, y.scale(block), x.scale(block));
-      for (int64_t run = 0; run < columns / x.sumElements(); ++run)
+      for (int64_t block = 0; x.hasValueSum() && block < columns / x.blockElements(); ++block)
+        if (!sameFloat(x.valueSum(block), y.valueSum(block)))
+          return at(name + " sum of values", row, block, y.valueSum(block), x.valueSum(block));
+      const int64_t runs = x.sumElements() ? columns / x.sumElements() : 0;
+      for (int64_t run = 0; run < runs; ++run)
         if (x.sum(run) != y.sum(run))
           return at(name + " sum", row, run, y.sum(run), x.sum(run));
     } else if (expected.storage == "f32") {

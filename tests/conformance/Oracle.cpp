@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/Oracle.h"
 
+#include "ir/Reference/Fields.h"
 #include "ir/Reference/Storage.h"
 #include "tests/conformance/AttentionOracle.h"
 #include "tests/conformance/Bound.h"
@@ -99,6 +100,7 @@ private:
   void quantize();
   void linear();
   void linearBlocks(int64_t row, int64_t column, Real &sum, double &magnitude);
+  void linearLanes(int64_t row, int64_t column, Real &sum, Variables &variables);
   void ropeTable();
   void logProbability();
 
@@ -134,8 +136,17 @@ void Oracle::quantize() {
       for (int64_t j = i / elements * elements; j < (i / elements + 1) * elements; ++j)
         magnitude = std::max(magnitude, std::fabs(double(x[row * k + j])));
       const double scale = codes.scale(i / elements);
-      judge(scale * codes.code(i), Real(x[row * k + i]), // exact: 24 bits times 8 bits
-            {{"scale", scale}, {"dropped", magnitude < 0x1p-120 ? magnitude : 0}});
+      // Where the scale is rounded after the codes are made, the bound is in terms of the
+      // unrounded.
+      Variables variables{{"scale", codes.hasHalfScale() ? magnitude / 127 : std::fabs(scale)}};
+      const bool inverseOverflows = std::isinf(127.0f / static_cast<float>(magnitude));
+      if (declared["bound"]["variables"].contains("dropped"))
+        variables["dropped"] =
+            magnitude < reference::parseHexFloat(declared["zero_below"].get<std::string>()) ||
+                    inverseOverflows
+                ? magnitude
+                : 0;
+      judge(scale * codes.code(i), Real(x[row * k + i]), variables); // exact: 24 bits times 8 bits
     }
   }
 }
@@ -164,9 +175,50 @@ void Oracle::linearBlocks(int64_t row, int64_t column, Real &sum, double &magnit
   }
 }
 
+/// Several dots of each block: adds to the variables the magnitudes that meet in one lane.
+void Oracle::linearLanes(int64_t row, int64_t column, Real &sum, Variables &variables) {
+  const int64_t k = d("k");
+  const reference::Operand &weight = problem.call.operands.at("weight");
+  const std::byte *bytes = weight.bytes.data() + column * reference::rowBytes(weight.storage, k);
+  const reference::Operand &operand = problem.call.operands.at("activation");
+  const reference::ActivationRow activation(
+      operand.storage, operand.bytes.data() + row * reference::rowBytes(operand.storage, k), k);
+  const int64_t elements = reference::blockElements(weight.storage);
+  const std::string product = declared["product"], accumulate = declared["block_accumulate"];
+  const int64_t minimumLanes = accumulate.ends_with("_lanes4") ? 4 : 1;
+  auto add = [&](double factor, double other, double integer) {
+    const Real term = Real(factor) * Real(other) * Real(integer);
+    sum += term;
+    variables["sum_abs"] += std::fabs(term.toDouble());
+    if (variables.contains("sum_integers"))
+      variables["sum_integers"] += std::fabs(integer);
+  };
+  for (int64_t b = 0; b < k / elements; ++b) {
+    const reference::Block block = reference::readBlock(weight.storage, bytes, b);
+    const double offset = product.ends_with("_offset32") ? 32 : 0;
+    double dots[8] = {}, minimums[4] = {};
+    for (int64_t e = 0; e < elements; ++e) {
+      const int64_t sub = e / block.subElements();
+      const double scaled = double(activation.code(b * elements + e)) * block.subScale[sub];
+      dots[e % 32 / 4] += scaled * (block.code[e] + offset);
+      dots[e / 32 % 8] -= scaled * offset;
+      minimums[minimumLanes == 4 ? e / 64 : 0] +=
+          double(activation.code(b * elements + e)) * block.subMinimum[sub];
+    }
+    for (const double dot : dots)
+      add(block.scale, activation.scale(b), dot);
+    if (activation.hasValueSum())
+      add(block.minimum, activation.valueSum(b), 1);
+    else if (minimumSign(weight.storage) < 0)
+      for (int64_t lane = 0; lane < minimumLanes; ++lane)
+        add(-block.minimum, activation.scale(b), minimums[lane]);
+  }
+}
+
 void Oracle::linear() {
   const int64_t k = d("k"), n = d("n");
   const bool blocks = declared["product"] != "fp32_each_element";
+  const bool lanes = declared["block_term"] == "fp32_mul_scales";
   const std::string &storage = problem.call.operands.at("weight").storage;
   const auto unit = double(storage.ends_with("_k") ? reference::blockElements(storage) : 32);
   const std::vector<float> out = problem.values("out");
@@ -178,7 +230,12 @@ void Oracle::linear() {
     for (int64_t column = 0; column < n; ++column) {
       Real sum;
       double magnitude = 0;
-      if (blocks)
+      Variables variables{{"blocks", std::ceil(double(k) / unit)}, {"sum_abs", 0}};
+      if (declared["bound"]["variables"].contains("sum_integers"))
+        variables["sum_integers"] = 0;
+      if (lanes)
+        linearLanes(row, column, sum, variables);
+      else if (blocks)
         linearBlocks(row, column, sum, magnitude);
       else
         for (int64_t i = 0; i < k; ++i) {
@@ -189,7 +246,7 @@ void Oracle::linear() {
         }
       sum += Real(bias[column]);
       magnitude += std::fabs(bias[column]);
-      Variables variables{{"blocks", std::ceil(double(k) / unit)}, {"sum_abs", magnitude}};
+      variables["sum_abs"] += magnitude;
       if (!blocks)
         variables["k"] = double(k);
       if (declared["bound"]["variables"].contains("abs_exact"))
@@ -205,7 +262,9 @@ void Oracle::ropeTable() {
     for (int64_t i = 0; i < pairs; ++i) {
       const double frequency = reference::readF64(problem.buffers.at("frequencies").base(), i);
       const Real angle = Real(double(problem.call.rows.position[row])) * Real(frequency);
-      const Variables variables{{"abs_angle", std::fabs(angle.toDouble())}};
+      Variables variables{{"abs_angle", std::fabs(angle.toDouble())}};
+      if (declared["bound"]["variables"].contains("pairs"))
+        variables["pairs"] = double(pairs);
       judge(out[row * 2 * pairs + i], cos(angle), variables);
       judge(out[row * 2 * pairs + pairs + i], sin(angle), variables);
     }

@@ -163,10 +163,24 @@ void RowOp::activation() const {
   }
 }
 
+/// The exponential that a function's steps call; "" where they call none.
+std::string exponentialOf(const std::string &function) {
+  const nlohmann::json &functions = Data::get().functions["functions"];
+  for (const auto &found : functions)
+    for (const auto &called : functions)
+      for (const std::string step : found["name"] == function ? found["steps"] : nlohmann::json())
+        if (called["summary"].get<std::string>().starts_with("exponential") &&
+            step.find(called["name"].get<std::string>() + "(") != step.npos)
+          return called["name"];
+  return "";
+}
+
 void RowOp::gate() const {
   const std::vector<float> gate = problem.values("gate"), up = problem.values("up");
   const std::vector<float> out = problem.values("out");
-  const double exponentialError = relativeErrorOf(Data::get().functions, "exp_f32_v0");
+  const std::string exponential = exponentialOf(declared["function"]);
+  const double exponentialError =
+      exponential.empty() ? 0 : relativeErrorOf(Data::get().functions, exponential);
   for (size_t i = 0; i < out.size(); ++i) {
     const Real x(gate[i]);
     const Real exact = exactActivation(declared["activation"], x) * Real(up[i]);
@@ -175,6 +189,7 @@ void RowOp::gate() const {
            {"function_error", functionError()},
            {"abs_argument", std::fabs(geluArgument(x).toDouble())},
            {"abs_exact", std::fabs(exact.toDouble())},
+           {"abs_gate", std::fabs(gate[i])},
            {"abs_up", std::fabs(up[i])}});
   }
 }

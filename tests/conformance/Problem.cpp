@@ -229,6 +229,8 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
         const double frequency = std::pow(10000.0, -static_cast<double>(i) / shape.back());
         std::memcpy(buffer.base() + 8 * i, &frequency, 8);
       }
+    else if (text.starts_with("input") && storage == "q8_0") // as a weight it may hold -128, too
+      fillCodes(buffer.bytes(), storage, shape.back(), options.fill, random);
     else if (!text.starts_with("output"))
       fill(buffer.bytes(), storage, shape.back(), options.fill, random);
   }

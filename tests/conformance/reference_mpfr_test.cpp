@@ -60,8 +60,34 @@ std::vector<Case> cases() {
                     {{"rows", 3}, {"vectors", n == 63 ? 4 : 1}, {"n", n}},
                     moderate,
                     {}});
+  for (const int64_t n : {1, 63, 576})
+    list.push_back({"rms_norm_f32_ggml_v0", {{"rows", 3}, {"vectors", 2}, {"n", n}}, moderate, {}});
+  for (const std::string mask : {"", "window_"})
+    list.push_back({"attention_f16_kv_" + mask + "two_pass_ggml_v0",
+                    {{"rows", 3}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 32}},
+                    moderate,
+                    {0, 31, 300}});
+  list.push_back({"rope_table_f32_angle_ggml_v0",
+                  {{"rows", 4}, {"rope_dims", 64}},
+                  {Fill::plain},
+                  {0, 1, 8191, 1 << 24}});
+  list.push_back({"rope_split_half_f32_ggml_v0",
+                  {{"rows", 3}, {"heads", 3}, {"head_dim", 32}, {"rope_dims", 24}},
+                  all,
+                  {}});
+  for (const std::string gate : {"silu_gate_f32_ggml_v0", "gelu_tanh_gate_f16_ggml_v0"})
+    list.push_back({gate, {{"rows", 3}, {"n", 200}}, all, {}});
   list.push_back({"quantize_activation_i8_b32_v0", {{"rows", 3}, {"k", 320}}, all, {}});
   list.push_back({"quantize_activation_i8_b256_v0", {{"rows", 3}, {"k", 1280}}, all, {}});
+  for (const std::string codes : {"q8_0", "q8_1", "q8_k"})
+    list.push_back(
+        {"quantize_activation_" + codes + "_ggml_v0", {{"rows", 3}, {"k", 1280}}, all, {}});
+  for (const auto &[id, contract] : Data::get().contracts)
+    if (contract.value("block_term", "") == "fp32_mul_scales") // several dots of each block
+      for (const int64_t blocks : {1, 9, 34}) {
+        const int64_t elements = contract["operands"]["activation"]["storage"] == "q8_k" ? 256 : 32;
+        list.push_back({id, {{"rows", 2}, {"k", blocks * elements}, {"n", 7}}, all, {}});
+      }
   list.push_back({"rope_table_f64_v0",
                   {{"rows", 4}, {"rope_dims", 64}},
                   {Fill::plain},
@@ -191,6 +217,15 @@ TEST(C8_BoundSeesAFault, MissingMinimum) {
   EXPECT_GT(worstOf("linear_q4_1_i8_b32_v0", {{"rows", 1}, {"k", 64}, {"n", 4}}, {},
                     [](Problem &p) { p.contract["block_term"] = "fp32_mul_scale_dot"; }),
             1);
+}
+
+TEST(C8_BoundSeesAFault, MissingMinimumBesideTheLanes) {
+  for (const std::string pair : {"q4_1_q8_1", "q5_1_q8_1", "q4_k_q8_k", "q5_k_q8_k"})
+    EXPECT_GT(
+        worstOf("linear_" + pair + "_ggml_v0", {{"rows", 1}, {"k", 512}, {"n", 4}}, {},
+                [](Problem &p) { p.contract["block_accumulate"] = "fp32_term_times_lane_dots"; }),
+        1)
+        << pair;
 }
 
 TEST(C8_BoundSeesAFault, MissingSubScales) {

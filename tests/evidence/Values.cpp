@@ -26,10 +26,24 @@ std::vector<Field> fieldsOf(const std::string &storage, int64_t width) {
   if (storage == "bf16")
     return {{width, 2, 0x7fff, 0x7f80}};
   if (storage.starts_with("i8_")) { // codes, scales, sums
-    const reference::CodesSize size = reference::codesSize(storage);
+    const reference::CodesLayout &size = reference::codesLayout(storage);
     return {{width, 1, 0, 0},
             {width / size.block, 4, f32, f32Infinity},
             {width / size.summed, size.sumBytes, 0, 0}};
+  }
+  if (storage.starts_with("q8_")) { // block after block: scale, sum of values, codes, sums of codes
+    const reference::CodesLayout &size = reference::codesLayout(storage);
+    std::vector<Field> fields;
+    for (int64_t block = 0; block < width / size.block; ++block) {
+      if (size.halfScale)
+        fields.push_back({size.hasValueSum ? 2 : 1, 2, 0x7fff, 0x7c00});
+      else
+        fields.push_back({1, 4, f32, f32Infinity});
+      fields.push_back({size.block, 1, 0, 0});
+      if (size.summed)
+        fields.push_back({size.block / size.summed, size.sumBytes, 0, 0});
+    }
+    return fields;
   }
   throw std::runtime_error("values of storage '" + storage + "' cannot be compared");
 }

@@ -1,0 +1,115 @@
+//===- AttentionTwoPass.cpp - softmax over all scores, then the values ----===//
+#include "ir/Reference/Entries.h"
+#include "ir/Reference/Function.h"
+#include "ir/Reference/Operands.h"
+#include "ir/Reference/Reduction.h"
+#include "ir/Reference/Scalar.h"
+
+#include <algorithm>
+
+namespace writ::reference {
+namespace {
+
+float roundedToBinary16(float value) {
+  return floatOfBinary16(binary16OfFloat(value));
+}
+
+struct TwoPass {
+  TwoPass(const Call &call, Fields &fields);
+  void evaluateQuery(int64_t row, int64_t head) const;
+
+  const Call &call;
+  bool roundsQuery;
+  Reduction dot, tileSum;
+  Function exponential;
+  int64_t tile, rows, heads, kvHeads, headDim;
+  float scale;
+  Matrix query, out;
+};
+
+TwoPass::TwoPass(const Call &call, Fields &fields)
+    : call(call), roundsQuery(fields.choose("q_compute", {"fp32", "fp16_rounded"}) == 1),
+      dot(call, fields, "score_reduction"), tileSum(call, fields, "tile_sum"),
+      exponential(readFunction(call, fields, "exponential")), tile(fields.count("partition.tile")),
+      rows(dimension(call, "rows")), heads(dimension(call, "heads")),
+      kvHeads(dimension(call, "kv_heads")), headDim(dimension(call, "head_dim")),
+      scale(number(call, "scale")), query(matrix(call, "q", rows, heads * headDim)),
+      out(matrix(call, "out", rows, heads * headDim)) {
+  fields.require("rescale", "two_pass_value_dots");
+  fields.require("k_compute", "fp16");
+  fields.require("v_compute", "fp16");
+  fields.require("score_accumulator", "fp32");
+  fields.require("score_scale", "fp32_mul_after_dot");
+  fields.require("soft_cap", "none");
+  fields.require("head_grouping", "consecutive");
+  fields.attribute("mask");
+  const bool windowed = fields.choose("mask", {"causal", "sliding_window"}) == 1;
+  fields.require("unseen", "skipped");
+  fields.require("softmax_statistics", "fp64");
+  fields.require("multiply_add", "fma");
+  fields.require("value_accumulator", "fp32");
+  fields.require("partition.kind", "none");
+  fields.require("sinks", "none");
+  fields.require("normalization", "fp16_rounded_weights_before_values");
+  fields.requireIeee();
+  fields.checkAllRead();
+  if (!call.kv || call.kv->storage != "f16" || call.kv->kvHeads != kvHeads ||
+      call.kv->headDim != headDim || windowed != (call.kv->window > 0) || heads % kvHeads != 0)
+    throw ReferenceError("the KV state is missing, or not of the op's shape, storage and mask");
+}
+
+void TwoPass::evaluateQuery(int64_t row, int64_t head) const {
+  const KvState::Sequence &sequence = call.kv->sequences.at(call.rows.sequence.at(row));
+  const int64_t end = call.rows.position.at(row) + 1; // the positions up to the query's own
+  const int64_t begin = call.kv->window > 0 ? std::max<int64_t>(0, end - call.kv->window) : 0;
+  auto stored = [&](const std::vector<std::byte> &plane, int64_t position, int64_t i) {
+    const int64_t at = (position * kvHeads + head / (heads / kvHeads)) * headDim + i;
+    if (static_cast<size_t>(at * 2) >= plane.size())
+      throw ReferenceError("position " + std::to_string(position) + " was never stored");
+    return readScalar("f16", plane.data(), at);
+  };
+  std::vector<float> weight(static_cast<size_t>(end), 0.0f); // by position; 0 where it is not seen
+  float maximum = -infinity;
+  for (int64_t position = begin; position < end; ++position) {
+    auto q = [&](int64_t i) {
+      const float value = query.get(row, head * headDim + i);
+      return roundsQuery ? roundedToBinary16(value) : value;
+    };
+    auto k = [&](int64_t i) { return stored(sequence.k, position, i); };
+    const float product = dot.products(headDim, q, k, dot.unitElements());
+    weight[position] = product * scale;
+    maximum = weight[position] > maximum ? weight[position] : maximum;
+  }
+  double sum = 0;
+  for (int64_t first = begin / tile * tile; first < end; first += tile) {
+    for (int64_t position = std::max(first, begin); position < std::min(first + tile, end);
+         ++position)
+      weight[position] = exponential(weight[position] - maximum);
+    const float part = tileSum.terms(std::min(tile, end - first),
+                                     [&](int64_t slot) { return weight[first + slot]; });
+    sum = sum + static_cast<double>(part);
+  }
+  const auto inverse = static_cast<float>(1.0 / sum);
+  for (int64_t position = begin; position < end; ++position)
+    weight[position] = roundedToBinary16(weight[position] * inverse);
+  for (int64_t i = 0; i < headDim; ++i) {
+    // A position that is not seen is a term of weight 0 and is not read.
+    auto v = [&](int64_t position) {
+      return position < begin ? 0.0f : stored(sequence.v, position, i);
+    };
+    auto w = [&](int64_t position) { return weight[position]; };
+    out.set(row, head * headDim + i, dot.products(end, w, v, dot.unitElements()));
+  }
+}
+
+} // namespace
+
+void evaluateTwoPassAttention(Call &call) {
+  Fields fields(call, "attention");
+  const TwoPass attention(call, fields);
+  for (int64_t row = 0; row < attention.rows; ++row)
+    for (int64_t head = 0; head < attention.heads; ++head)
+      attention.evaluateQuery(row, head);
+}
+
+} // namespace writ::reference
