@@ -185,6 +185,9 @@ std::optional<int64_t> rowBytes(std::string_view storage, int64_t width) {
     return std::nullopt;
   if (int64_t bytes = scalarBytes(storage))
     return width * bytes;
+  for (const ActivationBlocks *blocks : kActivationBlocks)
+    if (storage == blocks->storage)
+      return width % blocks->elements == 0 ? std::optional(blocks->rowBytes(width)) : std::nullopt;
   const ActivationCodes *codes = findCodes(storage);
   if (!codes || width % codes->block != 0)
     return std::nullopt;

@@ -106,10 +106,14 @@ int64_t mappedWidth(const KernelCase &test, const char *dimension, Random &rando
                                        : pick(random, {1, 2, 3, 5, 8, 9, 11}));
 }
 
-const ActivationCodes &codesOf(const std::string &storage) {
+/// Of a row of activation codes over k elements.
+int64_t codesRowBytes(const std::string &storage, int64_t k) {
   for (const ActivationCodes *codes : kActivationCodes)
     if (codes->storage == storage)
-      return *codes;
+      return codes->rowBytes(k);
+  for (const ActivationBlocks *blocks : kActivationBlocks)
+    if (blocks->storage == storage)
+      return blocks->rowBytes(k);
   throw std::runtime_error("no codes '" + storage + "'");
 }
 
@@ -160,7 +164,7 @@ void makeQuantize(KernelCase &test, Values values, Random &random) {
   const std::string storage = storageOf(test, "out");
   test.integers = {{"dim:rows", rows}, {"dim:k", k}};
   addFloats(test, "operand:input", rows * k, values, random);
-  addOutput(test, "operand:out", storage, rows * codesOf(storage).rowBytes(k), k);
+  addOutput(test, "operand:out", storage, rows * codesRowBytes(storage, k), k);
 }
 
 void makeRopeTable(KernelCase &test, Values, Random &random) {
@@ -359,7 +363,7 @@ void fillFloats(Bytes &bytes, int64_t count, Values values, Random &random) {
 }
 
 Bytes quantizeRows(const std::string &storage, int64_t rows, int64_t k, const Bytes &floats) {
-  Bytes codes(static_cast<size_t>(rows * codesOf(storage).rowBytes(k)));
+  Bytes codes(static_cast<size_t>(rows * codesRowBytes(storage, k)));
   const uint64_t slots[] = {reinterpret_cast<uint64_t>(floats.data()),
                             reinterpret_cast<uint64_t>(codes.data()), static_cast<uint64_t>(rows),
                             static_cast<uint64_t>(k)};

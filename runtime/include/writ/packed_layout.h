@@ -132,4 +132,19 @@ inline constexpr ActivationCodes kActivationB32{"i8_b32_sf32", 32, 32, 4};
 inline constexpr ActivationCodes kActivationB256{"i8_b256_sf32", 256, 16, 2};
 inline constexpr const ActivationCodes *kActivationCodes[] = {&kActivationB32, &kActivationB256};
 
+/// Activation codes block after block, without gaps, as ggml holds them: the scale (binary16, of
+/// q8_k binary32) comes first. `valueSum`: a binary16, the sum of the values; `codeSums`: the sums
+/// of each 16 codes (int16); 0 where a storage has none.
+struct ActivationBlocks {
+  const char *storage;
+  int64_t elements, bytes, codes, valueSum, codeSums;
+
+  constexpr int64_t rowBytes(int64_t k) const { return k / elements * bytes; }
+};
+inline constexpr ActivationBlocks kActivationQ8_0{"q8_0", 32, 34, 2, 0, 0};
+inline constexpr ActivationBlocks kActivationQ8_1{"q8_1", 32, 36, 4, 2, 0};
+inline constexpr ActivationBlocks kActivationQ8_K{"q8_k", 256, 292, 4, 0, 260};
+inline constexpr const ActivationBlocks *kActivationBlocks[] = {&kActivationQ8_0, &kActivationQ8_1,
+                                                                &kActivationQ8_K};
+
 } // namespace writ

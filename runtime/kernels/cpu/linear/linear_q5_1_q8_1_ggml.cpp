@@ -1,0 +1,8 @@
+// Linear over q5_1 weights and q8_1 activation codes in ggml's order; see lane_linear.h.
+#include "writ/kernels/linear_q5_1_q8_1_ggml.h"
+#include "runtime/kernels/cpu/linear/lane_linear.h"
+
+WRIT_BODY(linear_q5_1_q8_1_ggml) {
+  laneLinear<LaneBlocks<Q51>>(*static_cast<const linear_q5_1_q8_1_ggml_args *>(arguments), begin,
+                              end);
+}
