@@ -62,11 +62,6 @@ std::vector<Case> cases() {
                     {}});
   for (const int64_t n : {1, 63, 576})
     list.push_back({"rms_norm_f32_ggml_v0", {{"rows", 3}, {"vectors", 2}, {"n", n}}, moderate, {}});
-  for (const std::string mask : {"", "window_"})
-    list.push_back({"attention_f16_kv_" + mask + "two_pass_ggml_v0",
-                    {{"rows", 3}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 32}},
-                    moderate,
-                    {0, 31, 300}});
   list.push_back({"rope_table_f32_angle_ggml_v0",
                   {{"rows", 4}, {"rope_dims", 64}},
                   {Fill::plain},
