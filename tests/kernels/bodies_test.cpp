@@ -75,13 +75,24 @@ TEST_P(Bodies, EveryByteOfTheOutputIsWritten) {
   Random random(9);
   const auto test = makeCase(GetParam(), Values::ordinary, 3);
   ASSERT_TRUE(test);
-  if (test->outputs.contains("k_plane"))
-    GTEST_SKIP() << "pages are written in part";
-  const auto first = run(*test, provider->bodies[0], 1, random);
-  for (auto &[name, output] : test->outputs)
-    for (std::byte &byte : output.start)
-      byte = std::byte{0x3C};
-  expectSame(first, run(*test, provider->bodies[0], 1, random), test->description);
+  // Two runs over other bytes agree where the kernel wrote. The planes of a kernel with a result of
+  // its own are what it reads; else it writes its rows of them.
+  const bool writesPlanes = test->outputs.size() == 2 && test->outputs.contains("k_plane");
+  std::map<std::string, Bytes> results[2];
+  for (const int filler : {0, 1}) {
+    for (auto &[name, output] : test->outputs)
+      if (writesPlanes || !name.ends_with("_plane"))
+        std::fill(output.start.begin(), output.start.end(), std::byte(filler ? 0x3C : 0xA5));
+    results[filler] = run(*test, provider->bodies[0], 1, random);
+  }
+  if (!writesPlanes)
+    return expectSame(results[0], results[1], test->description);
+  for (const auto &[name, bytes] : results[0]) {
+    int64_t written = 0;
+    for (size_t i = 0; i < bytes.size(); ++i)
+      written += bytes[i] == results[1].at(name)[i];
+    EXPECT_EQ(written, test->integers.at("dim:rows") * test->kv.token_stride) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Bodies, testing::ValuesIn(providerIds()),

@@ -201,7 +201,10 @@ void addKv(KernelCase &test, int64_t kvHeads, int64_t headDim, int64_t rows, int
                 sequences = 2 + static_cast<int64_t>(random() % 2);
   const int64_t table = (most + block - 1) / block, physical = table * sequences, layers = 2;
   writ_kv_view &kv = test.kv;
-  kv.token_stride = kvHeads * headDim * 2;
+  const std::string storage = storageOf(test, "kv");
+  const auto rowBytes =
+      static_cast<int64_t>(randomWeight(storage, 1, headDim, values, random).size());
+  kv.token_stride = kvHeads * rowBytes;
   kv.page_stride = kv.token_stride * block;
   kv.layer_stride = kv.page_stride * physical;
   kv.block_size = block;
@@ -233,16 +236,16 @@ void addKv(KernelCase &test, int64_t kvHeads, int64_t headDim, int64_t rows, int
   addIntegers(test, "rows.position", position);
   addIntegers(test, "rows.sequence", sequence);
   for (const char *plane : {"k_plane", "v_plane"}) {
-    addOutput(test, plane, "f16", kv.layer_stride * layers);
-    if (values == Values::ordinary || values == Values::special || values == Values::tiny ||
-        values == Values::large)
-      fillHalves(test.outputs[plane].start, kv.layer_stride * layers / 2, values, random);
+    addOutput(test, plane, storage, kv.layer_stride * layers);
+    test.outputs[plane].start =
+        randomWeight(storage, kv.layer_stride * layers / rowBytes, headDim, values, random);
   }
 }
 
 void makeKvStore(KernelCase &test, Values values, Random &random) {
   const int64_t rows = someRows(random), kvHeads = pick(random, {1, 3}),
-                headDim = pick(random, {1, 15, 16, 64, 256});
+                headDim = storageOf(test, "kv") == "q8_0" ? 32 * pick(random, {1, 2, 5, 8})
+                                                          : pick(random, {1, 15, 16, 64, 256});
   test.integers = {{"dim:rows", rows}, {"dim:kv_heads", kvHeads}, {"dim:head_dim", headDim}};
   addKv(test, kvHeads, headDim, rows, 90, values, random);
   // rows write different positions, or the result would depend on the order
@@ -259,7 +262,9 @@ void makeKvStore(KernelCase &test, Values values, Random &random) {
 
 void makeAttention(KernelCase &test, Values values, Random &random) {
   const int64_t rows = pick(random, {1, 1, 2, 5, 9, 16, 33}), kvHeads = pick(random, {1, 2, 3}),
-                headDim = 16 * pick(random, {1, 2, 4, 5, 8, 16, 32}),
+                headDim = storageOf(test, "kv") == "q8_0"
+                              ? 32 * pick(random, {1, 2, 4, 5, 8, 16})
+                              : 16 * pick(random, {1, 2, 4, 5, 8, 16, 32}),
                 heads = kvHeads *
                         (headDim > 128 ? pick(random, {1, 4}) : pick(random, {1, 2, 3, 7, 17}));
   test.integers = {{"dim:rows", rows},

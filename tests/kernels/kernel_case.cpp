@@ -34,6 +34,8 @@ void canonicalNaN(Output &output, Bytes &bytes) {
     floats(0, bytes.size());
   else if (output.storage == "f16")
     canonical<uint16_t>(bytes, 0, bytes.size(), 0x7fff, 0x7c00, 0x7e00);
+  else if (output.storage == "bf16")
+    canonical<uint16_t>(bytes, 0, bytes.size(), 0x7fff, 0x7f80, 0x7fc0);
   for (const ActivationCodes *codes : kActivationCodes)
     if (output.storage == codes->storage)
       for (size_t row = 0, stride = static_cast<size_t>(codes->rowBytes(output.k));

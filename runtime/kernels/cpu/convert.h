@@ -38,4 +38,11 @@ inline float floatFromBfloat(uint16_t value) {
   return floatFromBits(static_cast<uint32_t>(value) << 16);
 }
 
+inline uint16_t bfloatFromFloat(float value) {
+  const uint32_t bits = bitsOfFloat(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return static_cast<uint16_t>((bits >> 16 & 0x8000u) | 0x7fc0u);
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 } // namespace

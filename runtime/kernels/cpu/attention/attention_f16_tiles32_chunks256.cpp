@@ -6,6 +6,6 @@ static_assert(attention_f16_tiles32_chunks256_kv_len_thresholds[0] == kChunkKeys
               sizeof(attention_f16_tiles32_chunks256_kv_len_thresholds) == sizeof(int64_t));
 
 WRIT_BODY(attention_f16_tiles32_chunks256) {
-  attendPages(*static_cast<const attention_f16_tiles32_chunks256_args *>(arguments), kNoWindow,
-              begin, end);
+  attendPages<F16Rows>(*static_cast<const attention_f16_tiles32_chunks256_args *>(arguments),
+                       kNoWindow, begin, end);
 }

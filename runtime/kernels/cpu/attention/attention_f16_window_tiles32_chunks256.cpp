@@ -8,5 +8,5 @@ static_assert(attention_f16_window_tiles32_chunks256_kv_len_thresholds[0] == kCh
 
 WRIT_BODY(attention_f16_window_tiles32_chunks256) {
   const auto &args = *static_cast<const attention_f16_window_tiles32_chunks256_args *>(arguments);
-  attendPages(args, args.window, begin, end);
+  attendPages<F16Rows>(args, args.window, begin, end);
 }

@@ -1,4 +1,4 @@
-//===- attention/paged.h - queries over paged f16 keys and values ---------===//
+//===- attention/paged.h - queries over paged keys and values -------------===//
 //
 //   q, out f32 [rows][heads][head_dim]; query head h reads KV head h / (heads / kv_heads); a query
 //   at position p sees the positions p - window + 1 .. p of its sequence, from 0 on; all up to p
@@ -16,6 +16,7 @@
 
 #include "runtime/kernels/cpu/attention/tile.h"
 #include "runtime/kernels/cpu/kv.h"
+#include "runtime/kernels/cpu/kv_rows.h"
 
 namespace {
 
@@ -52,7 +53,7 @@ inline KeyRange seenInTile(const Query &query, int64_t first) {
 }
 
 /// Keys and values of the positions first + j for each bit j of `wanted`.
-template <typename Args>
+template <typename Rows, typename Args>
 void widenTile(const Args &args, const Block &block, int64_t first, uint64_t wanted,
                TileData &tile) {
   const auto &view = *static_cast<const writ_kv_view *>(args.kv);
@@ -61,13 +62,9 @@ void widenTile(const Args &args, const Block &block, int64_t first, uint64_t wan
     if (!(wanted >> j & 1))
       continue;
     const int64_t offset = tokenOffset(view, args.layer, block.sequence, first + j) +
-                           block.kvHead * headDim * static_cast<int64_t>(sizeof(uint16_t));
-    const uint16_t *k = at<uint16_t>(view.k_plane, offset);
-    const uint16_t *v = at<uint16_t>(view.v_plane, offset);
-    for (int64_t d = 0; d < headDim; d += kLanes) {
-      store(loadHalf(k + d), tile.k + j * headDim + d);
-      store(loadHalf(v + d), tile.v + j * headDim + d);
-    }
+                           block.kvHead * Rows::bytes(headDim);
+    Rows::widen(at<char>(view.k_plane, offset), headDim, tile.k + j * headDim);
+    Rows::widen(at<char>(view.v_plane, offset), headDim, tile.v + j * headDim);
   }
 }
 
@@ -80,7 +77,7 @@ inline void startRange(SoftmaxState &state, int64_t headDim) {
 
 /// Every query of the block against the tile that starts at key `first`. A query's first chunk
 /// accumulates in the total itself.
-template <typename Args>
+template <typename Rows, typename Args>
 void runTile(const Args &args, Block &block, int64_t first, Scratch &scratch) {
   const int64_t headDim = args.head_dim;
   int64_t active[kMaxQueries], count = 0;
@@ -94,7 +91,7 @@ void runTile(const Args &args, Block &block, int64_t first, Scratch &scratch) {
     seen[count] = range;
     active[count++] = i;
   }
-  widenTile(args, block, first, wanted, scratch.tile);
+  widenTile<Rows>(args, block, first, wanted, scratch.tile);
   const float *p[kMaxQueries];
   float alpha[kMaxQueries];
   float *out[kMaxQueries];
@@ -116,7 +113,8 @@ void runTile(const Args &args, Block &block, int64_t first, Scratch &scratch) {
   }
 }
 
-template <typename Args> void runBlock(const Args &args, Block &block, Scratch &scratch) {
+template <typename Rows, typename Args>
+void runBlock(const Args &args, Block &block, Scratch &scratch) {
   const int64_t headDim = args.head_dim;
   for (int64_t i = 0; i < block.count; ++i) {
     Query &query = block.queries[i];
@@ -135,7 +133,7 @@ template <typename Args> void runBlock(const Args &args, Block &block, Scratch &
     const int64_t end = least(chunk + kChunkKeys, block.visible.end);
     const int64_t begin = block.visible.begin > chunk ? block.visible.begin : chunk;
     for (int64_t first = begin / kTileKeys * kTileKeys; first < end; first += kTileKeys)
-      runTile(args, block, first, scratch);
+      runTile<Rows>(args, block, first, scratch);
     for (int64_t i = 0; i < block.count; ++i)
       if (isLater(block.queries[i]))
         mergeChunk(block.queries[i].total, block.queries[i].chunk, headDim);
@@ -150,7 +148,7 @@ template <typename Args> void runBlock(const Args &args, Block &block, Scratch &
 
 /// The units [begin, end) of an attention whose argument block has q, kv, layer, position,
 /// sequence, out, rows, heads, kv_heads, head_dim and scale.
-template <typename Args>
+template <typename Rows, typename Args>
 void attendPages(const Args &args, int64_t window, int64_t begin, int64_t end) {
   const auto *position = static_cast<const int32_t *>(args.position);
   const auto *sequence = static_cast<const int32_t *>(args.sequence);
@@ -160,7 +158,7 @@ void attendPages(const Args &args, int64_t window, int64_t begin, int64_t end) {
   block.count = 0;
   const auto flush = [&] {
     if (block.count > 0)
-      runBlock(args, block, scratch);
+      runBlock<Rows>(args, block, scratch);
     block.count = 0;
   };
   for (int64_t unit = begin; unit < end; ++unit) {
