@@ -34,8 +34,11 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 
 class Instantiation {
 public:
-  Instantiation(const Catalog &catalog, const Json &circuit, const ModelFile &model)
-      : catalog(catalog), circuit(circuit), model(model), parameters(circuit, model) {}
+  Instantiation(const Catalog &catalog, const Json &circuit, const ModelFile &model,
+                const std::string &kvStorage)
+      : catalog(catalog), circuit(circuit), model(model), parameters(circuit, model) {
+    instance.kvStorage = kvStorage;
+  }
 
   CircuitInstance run();
 
@@ -406,7 +409,8 @@ void Instantiation::addKvGroups() {
       const Json &value = group.at(field);
       return requireRange(value, what, parameters.integer(value), least, most);
     };
-    instance.kvGroups.push_back({group.at("storage").asString(), 0,
+    const std::string &storage = group.at("storage").asString();
+    instance.kvGroups.push_back({instance.kvStorage.empty() ? storage : instance.kvStorage, 0,
                                  size("kv_heads", "the number of KV heads", 1, kMostOfAHead),
                                  size("head_dim", "the size of a head", 1, kMostOfAHead),
                                  size("window", "the window", 0, INT32_MAX), group.location()});
@@ -506,8 +510,9 @@ const Json &findCircuit(const Catalog &catalog, const ModelFile &model) {
               fmt::format("{} circuits fit the model; exactly one must", fitting.size()), notes);
 }
 
-CircuitInstance instantiate(const Catalog &catalog, const Json &circuit, const ModelFile &model) {
-  return Instantiation(catalog, circuit, model).run();
+CircuitInstance instantiate(const Catalog &catalog, const Json &circuit, const ModelFile &model,
+                            const std::string &kvStorage) {
+  return Instantiation(catalog, circuit, model, kvStorage).run();
 }
 
 } // namespace writ

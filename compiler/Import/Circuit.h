@@ -56,6 +56,7 @@ struct CircuitInstance {
   std::vector<InstanceOp> hostOps; ///< phase "sample": sample, log_probability
   std::string result;              ///< the op that makes the logits
   std::vector<InstanceKvGroup> kvGroups;
+  std::string kvStorage;           ///< asked for in place of the circuit's; else empty
   std::vector<Json> chatTemplates; ///< circuits/chat/<name>.json, in the circuit's order
 };
 
@@ -68,7 +69,9 @@ const Json &findCircuit(const Catalog &catalog, const ModelFile &model);
 /// Reads parameters, checks that every metadata key is consumed, listed as carrying no mathematics,
 /// or has the one value that the circuit requires, and every tensor's presence, shape and use. E030
 /// a circuit that does not fit together, E031 a key or tensor that nothing consumes, E032 one that
-/// is missing, E033 a size, E034 a rule or fixed value, E035 a parameter that nothing uses.
-CircuitInstance instantiate(const Catalog &catalog, const Json &circuit, const ModelFile &model);
+/// is missing, E033 a size, E034 a rule or fixed value, E035 a parameter that nothing uses. With
+/// `kvStorage`, K and V are kept in that storage and not in the circuit's.
+CircuitInstance instantiate(const Catalog &catalog, const Json &circuit, const ModelFile &model,
+                            const std::string &kvStorage = {});
 
 } // namespace writ

@@ -44,7 +44,8 @@ struct EvidenceSubject {
     Location location; ///< of the op, in the circuit
   };
   std::string circuit, profile;
-  std::set<std::string> storages; ///< storage types of the weights that are tensors of its file
+  std::set<std::string> storages; ///< of the weights that are tensors of its file; kv_… where K and
+                                  ///< V are not kept as the circuit says
   std::vector<Decision> decisions;
 };
 

@@ -30,6 +30,7 @@ struct CompileOptions {
   std::string target = "cpu";
   std::string data; ///< root of contracts/, kernel_maps/, circuits/; empty: the installed ones
   std::string cxx;  ///< host compiler; empty: c++
+  std::string kv;   ///< storage of K and V; empty: the circuit's
   bool bringup = false;
   std::vector<std::string> require; ///< dimensions that every contract has to be invariant under
   std::vector<std::string> given;   ///< names of those that stand on the command line

@@ -47,6 +47,20 @@ void requireTarget(const Catalog &catalog, const std::string &name) {
                 {{{}, "targets: " + quotedList(known)}});
 }
 
+/// The profile has to keep K and V so, for some op at least; the ops of the model are resolved
+/// later.
+void requireKvStorage(const Catalog &catalog, const Profile &profile, const std::string &storage) {
+  std::set<std::string> kept;
+  for (const ProfileRule &rule : profile.rules)
+    for (const OperandRule &operand : catalog.families().at(rule.op).operands)
+      if (operand.kind == "state")
+        kept.insert(catalog.contracts().at(rule.contract).storage.at(operand.name));
+  if (!kept.contains(storage))
+    throw Error(
+        {"--kv"}, "E051", fmt::format("profile '{}' keeps no K and V in '{}'", profile.id, storage),
+        {{{}, "storage types: " + quotedList(std::vector<std::string>(kept.begin(), kept.end()))}});
+}
+
 /// A model without a usable template still continues text; a chat with it is refused.
 void readChat(CompiledModel &model) {
   std::vector<ChatTemplate> chats;
@@ -75,6 +89,8 @@ std::vector<std::pair<Requirement, Resolution>> decisionsOf(const CompiledModel 
 std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
   EvidenceSubject subject{
       model.instance.circuit, model.profile, weightStorages(model.instance), {}};
+  if (!model.instance.kvStorage.empty()) // another model than the one that was measured
+    subject.storages.insert("kv_" + model.instance.kvStorage);
   for (const auto &[requirement, resolution] : decisionsOf(model))
     subject.decisions.push_back({resolution.contract, resolution.provider, requirement.location});
   return writ::evidenceNeeds(model.catalog, subject);
@@ -109,7 +125,10 @@ CompiledModel compileModel(const std::string &path, const CompileOptions &option
   model.profile = profile.id;
   requireTarget(model.catalog, options.target);
   checkDimensionNames(model.catalog, options.require);
-  model.instance = instantiate(model.catalog, findCircuit(model.catalog, *model.file), *model.file);
+  if (!options.kv.empty())
+    requireKvStorage(model.catalog, profile, options.kv);
+  model.instance =
+      instantiate(model.catalog, findCircuit(model.catalog, *model.file), *model.file, options.kv);
   model.tokenizer = readTokenizer(*model.file);
   if (int64_t(model.tokenizer.tokens.size()) != model.instance.vocabulary)
     throw Error({path}, "E044",

@@ -182,6 +182,10 @@ void addCompileOptions(CLI::App *app, CompileOptions &options) {
   app->add_option("--target", options.target, "what the package runs on")
       ->capture_default_str()
       ->group(kCompileGroup);
+  app->add_option("--kv", options.kv,
+                  "storage of K and V: f32, f16, bf16, q8_0 (default: the circuit's)")
+      ->type_name("STORAGE")
+      ->group(kCompileGroup);
   addDataOption(app, options.data)->group(kCompileGroup);
   app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)")
       ->group(kCompileGroup);

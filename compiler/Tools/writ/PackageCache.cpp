@@ -78,6 +78,7 @@ nlohmann::json keyOf(const std::string &model, const CompileOptions &options) {
           {"host_compiler", hostCompilerVersion(options.cxx)},
           {"profile", options.profile},
           {"target", options.target},
+          {"kv", options.kv},
           // What was refused is not kept, and what is kept was not asked for this.
           {"require", options.require},
           {"bringup", options.bringup}};
