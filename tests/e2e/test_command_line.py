@@ -103,7 +103,7 @@ class Values(TestCase):
 
 class Targets(TestCase):
     def test_ACompileOptionBesideAPackageIsRefused(self):
-        for option in (("--profile", "f32"), ("--target", "cpu"), ("--data", str(SOURCE)), ("--cxx", "g++"), ("--bringup",)):
+        for option in (("--profile", "f32"), ("--target", "cpu"), ("--data", str(SOURCE)), ("--cxx", "g++"), ("--kv", "f32"), ("--bringup",)):
             for command in (("run", tiny_package(), "--prompt", "ab"), ("score", tiny_package(), "--ids", os.devnull),
                             ("bench", tiny_package())):
                 _, err = self.writ(*command, *option, code=1)
