@@ -53,7 +53,7 @@
 // EXTENT: error: 'graph.embedding' has extent ["n"], but resolution r0 fixed ["rows"]; later stages must keep it [E201]
 // GRAIN: error: 'graph.embedding' has grain 2, but resolution r0 fixed 1; later stages must keep it [E201]
 // ORDER_POLICY: error: 'graph.embedding' has order policy true, but resolution r0 fixed false; later stages must keep it [E201]
-// ISA: error: 'graph.embedding' has isa ["another"], but resolution r0 fixed ["scalar", "avx2", "avx512"]; later stages must keep it [E201]
+// ISA: error: 'graph.embedding' has isa ["another"], but resolution r0 fixed ["scalar", "avx2", "avx512", "neon"]; later stages must keep it [E201]
 // LAYOUTS: error: 'graph.embedding' has layouts {weight = "another"}, but resolution r0 fixed {weight = "panel16_k4"}; later stages must keep it [E201]
 
 // CALL_SYMBOL: error: 'call.kernel' has symbol 'another_threaded', but resolution r0 fixed 'embedding_q8_0_threaded'; later stages must keep it [E201]

@@ -3,6 +3,9 @@
 #include "writ/kernels/attention_f32_window_tiles32_chunks256.h"
 #include "runtime/kernels/cpu/attention/paged.h"
 
+static_assert(attention_f32_window_tiles32_chunks256_kv_len_thresholds[0] == kChunkKeys + 1 &&
+              sizeof(attention_f32_window_tiles32_chunks256_kv_len_thresholds) == sizeof(int64_t));
+
 WRIT_BODY(attention_f32_window_tiles32_chunks256) {
   const auto &args = *static_cast<const attention_f32_window_tiles32_chunks256_args *>(arguments);
   attendPages<F32Rows>(args, args.window, begin, end);

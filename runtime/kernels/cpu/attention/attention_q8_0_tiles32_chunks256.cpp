@@ -2,6 +2,9 @@
 #include "writ/kernels/attention_q8_0_tiles32_chunks256.h"
 #include "runtime/kernels/cpu/attention/paged.h"
 
+static_assert(attention_q8_0_tiles32_chunks256_kv_len_thresholds[0] == kChunkKeys + 1 &&
+              sizeof(attention_q8_0_tiles32_chunks256_kv_len_thresholds) == sizeof(int64_t));
+
 WRIT_BODY(attention_q8_0_tiles32_chunks256) {
   attendPages<Q80Rows>(*static_cast<const attention_q8_0_tiles32_chunks256_args *>(arguments),
                        kNoWindow, begin, end);

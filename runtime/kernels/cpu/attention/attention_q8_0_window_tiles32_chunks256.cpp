@@ -3,6 +3,9 @@
 #include "writ/kernels/attention_q8_0_window_tiles32_chunks256.h"
 #include "runtime/kernels/cpu/attention/paged.h"
 
+static_assert(attention_q8_0_window_tiles32_chunks256_kv_len_thresholds[0] == kChunkKeys + 1 &&
+              sizeof(attention_q8_0_window_tiles32_chunks256_kv_len_thresholds) == sizeof(int64_t));
+
 WRIT_BODY(attention_q8_0_window_tiles32_chunks256) {
   const auto &args = *static_cast<const attention_q8_0_window_tiles32_chunks256_args *>(arguments);
   attendPages<Q80Rows>(args, args.window, begin, end);
