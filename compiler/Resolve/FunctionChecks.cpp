@@ -34,6 +34,7 @@ const std::map<std::string, Operation> &operations() {
   static const std::map<std::string, Operation> known = {
       {"fma", {{number, number, number}, number}},
       {"rint", {{number}, number}},
+      {"rn16", {{number}, number}},
       {"abs", {{number}, number}},
       {"scale", {{number, number}, number}},
       {"isnan", {{number}, integer}},

@@ -1,6 +1,8 @@
 //===- StepArrays.cpp - the steps of functions.json over arrays -----------===//
 #include "tests/functions/StepArrays.h"
 
+#include "runtime/kernels/cpu/convert.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -248,6 +250,8 @@ StepArrays::Array StepArrays::apply(const Node &node, const std::vector<Array> &
       return mapNumbers(*x, [](float a) { return std::fabs(a); });
     if (kind == "rint")
       return mapNumbers(*x, [](float a) { return __builtin_rintf(a); });
+    if (kind == "rn16")
+      return mapNumbers(*x, [](float a) { return floatFromHalf(halfFromFloat(a)); });
     if (kind == "isnan")
       return toIntegers(x->number, x->number, [](float a, float) { return int64_t(a != a); });
     if (kind == "int")

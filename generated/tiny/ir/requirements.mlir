@@ -1,5 +1,5 @@
 module {
-  graph.model "tiny" circuit "llama" profile "portable" target "cpu" vocabulary 320 context_length 128 result "logits" production true inputs {circuit = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c", profile = "21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129"} loc(#loc)
+  graph.model "tiny" circuit "llama" profile "portable" target "cpu" vocabulary 320 context_length 128 result "logits" production true inputs {circuit = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c", profile = "4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0"} loc(#loc)
   graph.kv_group @kv0 0 !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0> loc(#loc)
   graph.weight @token_embd.weight tensor "token_embd.weight" "q8_0" [320, 64] loc(#loc1)
   graph.weight @rope_table.frequencies tensor "rope_table.frequencies" "f64" [16] values dense<[1.000000e+00, 0.56234132519034907, 0.31622776601683794, 0.17782794100389229, 1.000000e-01, 0.056234132519034911, 0.031622776601683791, 0.017782794100389229, 1.000000e-02, 0.005623413251903491, 0.0031622776601683794, 0.0017782794100389228, 1.000000e-03, 5.623413251903491E-4, 3.1622776601683794E-4, 1.7782794100389227E-4]> : tensor<16xf64> loc(#loc2)

@@ -4,8 +4,8 @@
 // Do not edit: a changed model is a new compilation.
 //
 //   circuit     2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c
-//   profile     21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129
-//   resolution  df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71
+//   profile     4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0
+//   resolution  99c2bad98a7dae074bc7f7b37f003755ab459a69afc8180d459d2a994a78d06f
 #include "model.h"
 
 namespace model {

@@ -4,8 +4,8 @@
 // Do not edit: a changed model is a new compilation.
 //
 //   circuit     2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c
-//   profile     21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129
-//   resolution  df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71
+//   profile     4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0
+//   resolution  99c2bad98a7dae074bc7f7b37f003755ab459a69afc8180d459d2a994a78d06f
 #include "model.h"
 
 #include "writ/kernels/attention_f16_tiles32_chunks256.h"
@@ -347,11 +347,11 @@ const writ_model_desc kModel = {
     .name = "tiny",
     .circuit = "llama",
     .profile = "portable",
-    .resolution_sha256 = "df3bcbbee4f9cb3c9058d06a8de0bb59bdabbdf938d2c2db41f892dea93dea71",
-    .call_sha256 = "bfe52555d2615ac583331f1c5713503969061cd0983091c477d6f6265122532d",
+    .resolution_sha256 = "99c2bad98a7dae074bc7f7b37f003755ab459a69afc8180d459d2a994a78d06f",
+    .call_sha256 = "221a4ab949adccdb510cdca9be6ed7c0df6b8b39537ba4fddf8c53b3d077fdaa",
     .model_sha256 = "",
     .circuit_sha256 = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c",
-    .profile_sha256 = "21718fa5b4b15077a33c4e74a9d679a84be265c045d2b0aa6a384f8439696129",
+    .profile_sha256 = "4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0",
     .vocabulary = model::kVocabulary,
     .context_length = model::kContextLength,
     .row_arena_bytes = model::kRowArenaBytes,
