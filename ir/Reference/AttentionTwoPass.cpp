@@ -1,6 +1,7 @@
 //===- AttentionTwoPass.cpp - softmax over all scores, then the values ----===//
 #include "ir/Reference/Entries.h"
 #include "ir/Reference/Function.h"
+#include "ir/Reference/KvStore.h"
 #include "ir/Reference/Operands.h"
 #include "ir/Reference/Reduction.h"
 #include "ir/Reference/Scalar.h"
@@ -53,9 +54,16 @@ TwoPass::TwoPass(const Call &call, Fields &fields)
   fields.require("normalization", "fp16_rounded_weights_before_values");
   fields.requireIeee();
   fields.checkAllRead();
-  if (!call.kv || call.kv->storage != "f16" || call.kv->kvHeads != kvHeads ||
-      call.kv->headDim != headDim || windowed != (call.kv->window > 0) || heads % kvHeads != 0)
-    throw ReferenceError("the KV state is missing, or not of the op's shape, storage and mask");
+  if (kvState(call, kvHeads, headDim).storage != "f16" || heads % kvHeads != 0)
+    throw ReferenceError("K and V are f16, and heads are a multiple of KV heads");
+  if (windowed != (call.kv->window > 0))
+    throw ReferenceError("field 'mask' and the window of the KV group contradict each other");
+  if (call.schedule.workers < 1)
+    throw ReferenceError("a call has at least one worker");
+  if (call.numbers.contains("soft_cap"))
+    throw ReferenceError("number 'soft_cap' is given, but field 'soft_cap' is 'none'");
+  if (optionalOperand(call, "sinks")) // which the contract does not have
+    matrix(call, "sinks", 1, heads);
 }
 
 void TwoPass::evaluateQuery(int64_t row, int64_t head) const {

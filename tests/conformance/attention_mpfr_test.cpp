@@ -62,7 +62,8 @@ TEST(C8_AttentionBoundSeesAFault, KAndVRoundedOrNot) {
 
 TEST(C8_AttentionBoundSeesAFault, ValuesAccumulatedInBinary16) {
   for (const std::string &id : those([](const nlohmann::json &c) {
-         return c["value_accumulator"] == "fp32" && c["operands"]["out"]["storage"] == "f32";
+         return c["value_accumulator"] == "fp32" && c["softmax_statistics"] == "fp32" &&
+                c["operands"]["out"]["storage"] == "f32";
        }))
     EXPECT_GT(worstOf(id, word("value_accumulator", "fp16_rounded_each_update")), 1) << id;
 }
@@ -77,7 +78,8 @@ TEST(C8_AttentionBoundSeesAFault, PartialsInBinary16) {
 
 TEST(C8_AttentionBoundSeesAFault, ScoresInBfloat16) {
   for (const std::string &id : those([](const nlohmann::json &c) {
-         return c["score_scale"] == "fp32_mul_after_dot" && c["value_accumulator"] == "fp32";
+         return c["score_scale"] == "fp32_mul_after_dot" && c["value_accumulator"] == "fp32" &&
+                c["softmax_statistics"] == "fp32";
        }))
     EXPECT_GT(worstOf(id, word("score_scale", "bf16_mul_after_bf16_dot")), 1) << id;
 }

@@ -31,6 +31,8 @@ std::vector<Case> cases() {
                               Fill::tiny,  Fill::dominating, Fill::alternating};
   const std::vector<Fill> moderate{Fill::plain, Fill::cancelling, Fill::equal,
                                    Fill::tiny,  Fill::dominating, Fill::alternating};
+  const std::vector<Fill> withoutDominating{Fill::plain, Fill::cancelling, Fill::spread,
+                                            Fill::equal, Fill::tiny,       Fill::alternating};
   std::vector<Case> list;
   for (const std::string &storage : Data::get().weightStorages()) {
     const bool quantized = storage[0] == 'q', super = storage.ends_with("_k");
@@ -81,7 +83,12 @@ std::vector<Case> cases() {
     if (contract.value("block_term", "") == "fp32_mul_scales") // several dots of each block
       for (const int64_t blocks : {1, 9, 34}) {
         const int64_t elements = contract["operands"]["activation"]["storage"] == "q8_k" ? 256 : 32;
-        list.push_back({id, {{"rows", 2}, {"k", blocks * elements}, {"n", 7}}, all, {}});
+        // A dominating value overflows the sums of q8_1, which are binary16.
+        list.push_back(
+            {id,
+             {{"rows", 2}, {"k", blocks * elements}, {"n", 7}},
+             contract["operands"]["activation"]["storage"] == "q8_1" ? withoutDominating : all,
+             {}});
       }
   list.push_back({"rope_table_f64_v0",
                   {{"rows", 4}, {"rope_dims", 64}},

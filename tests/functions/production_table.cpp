@@ -1,6 +1,7 @@
 // Compiled once for each instruction set, with the flags of its kernels (productionOf_ISA). A
-// function has the scalar form of math.h, and the one of simd/lanes.h where a kernel uses vectors;
+// function has a scalar form, of math.h or functions_ggml.h, and the one of simd/lanes.h where a kernel uses vectors;
 // a line each below.
+#include "runtime/kernels/cpu/functions_ggml.h"
 #include "runtime/kernels/cpu/simd/lanes.h"
 #include "tests/functions/Production.h"
 
@@ -31,6 +32,9 @@ constexpr writ::test::Production kTable[] = {
     WRIT_LANES(silu_f32_v0, siluLanes),
     WRIT_SCALAR(gelu_tanh_f32_v0, geluTanhF32),
     WRIT_LANES(gelu_tanh_f32_v0, geluTanhLanes),
+    WRIT_SCALAR(exp_f32_ggml_v0, expF32Ggml),
+    WRIT_SCALAR(silu_f32_ggml_v0, siluF32Ggml),
+    WRIT_SCALAR(gelu_f16_ggml_v0, geluF16Ggml),
 };
 
 } // namespace
