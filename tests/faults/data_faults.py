@@ -110,8 +110,11 @@ def contract_of(data, folder, op):
 
 
 def partition_by_workers(data, folder):
-    edit_json(contract_of(data, folder, "attention"),
-              lambda contract: contract["partition"].update(kind="kv_chunks_by_workers"))
+    def by_workers(contract):
+        contract["partition"].update(kind="kv_chunks_by_workers")
+        contract["partition"].pop("chunk")  # it takes none
+
+    edit_json(contract_of(data, folder, "attention"), by_workers)
 
 
 def scheduling_alters_order(data, folder):
