@@ -107,6 +107,10 @@ bool StepArrays::isBinary32(const nlohmann::json &function) {
          signature.find(',') == std::string::npos;
 }
 
+bool StepArrays::isSwept(const nlohmann::json &function) {
+  return isBinary32(function) && function.at("steps").dump().find("rn16(") == std::string::npos;
+}
+
 StepArrays::StepArrays(const nlohmann::json &functions, const std::string &name) {
   const nlohmann::json &json = functionNamed(functions, name);
   if (!isBinary32(json))

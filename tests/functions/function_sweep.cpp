@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
   }
   if (names.empty())
     for (const auto &function : Data::get().functions["functions"])
-      if (StepArrays::isBinary32(function))
+      if (StepArrays::isSwept(function))
         names.push_back(function["name"]);
   int status = 0;
   for (const std::string &name : names)

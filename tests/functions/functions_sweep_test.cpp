@@ -25,7 +25,7 @@ const nlohmann::json &functions() {
 std::vector<std::string> binary32Functions() {
   std::vector<std::string> names;
   for (const nlohmann::json &function : functions()["functions"])
-    if (StepArrays::isBinary32(function))
+    if (StepArrays::isSwept(function))
       names.push_back(function["name"]);
   return names;
 }
