@@ -25,6 +25,7 @@ import pathlib
 import sys
 
 import record_facts
+from compare_logits import PROFILES
 from measure import Bench
 from oracles import ROOT, Model, Unresolved
 from models import known_models, random_model_options
@@ -55,7 +56,7 @@ def gather(name, bench, comparison):
         else:
             facts = record_facts.provider(bench, need["subject"])
         records[need["kind"], need["subject"]] = Record(need, facts)
-    for profile in bench.profiles():
+    for profile in PROFILES:  # the others are not measured end to end: --bringup only
         answers = {path: bench.digests(path, profile) for path in [*models, real] if path}
         for kind, make in (("circuit", record_facts.circuit), ("stitched", record_facts.stitched)):
             for subject, bound in merge_needs(answers.values(), kind).items():

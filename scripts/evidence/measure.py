@@ -46,9 +46,6 @@ class Bench:
             self._digests[key] = json.loads(out)
         return self._digests[key]
 
-    def profiles(self):
-        return sorted(path.stem for path in (ROOT / "contracts" / "profiles").glob("*.json"))
-
     def map(self, provider):
         """The kernel map of a provider, and the path of its source."""
         for path in (ROOT / "kernel_maps").glob(f"*/{provider}.json"):

@@ -14,6 +14,7 @@ from harness import BUILD, SOURCE, TestCase, known_models, main, random_model, r
 sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
 import record_facts  # noqa: E402
 import records as evidence_records  # noqa: E402
+from compare_logits import PROFILES  # noqa: E402
 
 RECORDS = SOURCE / "contracts" / "evidence"
 KERNELS = SOURCE / "runtime" / "kernels" / "cpu"
@@ -22,10 +23,6 @@ KERNELS = SOURCE / "runtime" / "kernels" / "cpu"
 def digests(test, *words):
     out, _ = test.writ("digests", "--json", "--data", SOURCE, *words)
     return json.loads(out)
-
-
-def profiles():
-    return sorted(path.stem for path in (SOURCE / "contracts" / "profiles").glob("*.json"))
 
 
 def need_the_flags_of_records(test):
@@ -96,7 +93,7 @@ class Production(TestCase):
     def compiles_for_production(self, name):
         need_the_flags_of_records(self)
         model = real_model(name)
-        for profile in profiles():
+        for profile in PROFILES:
             self.writ("compile", model, "--profile", profile, "--no-build", "-o",
                       self.folder() / "package")
             for need in digests(self, model, "--profile", profile)["needs"]:
