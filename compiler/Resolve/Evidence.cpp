@@ -105,6 +105,7 @@ std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
   if (record.at("kind").asString() != need.kind || record.at("subject").asString() != need.subject)
     return fmt::format("the record speaks of {} '{}'", record.at("kind").asString(),
                        record.at("subject").asString());
+  canonicalDocument(record); // what cannot be sealed is an error at its place (E017)
   if (sealOf(record) != record.at("sha256").asString())
     return "it was edited after it was made";
   const std::string &verdict = record.at("verdict").asString();

@@ -38,8 +38,8 @@ protected:
       }
     }
     EXPECT_LT(peakKilobytes() - before, kMemoryBudget);
-    // A negative control: some mistakes are harmless, most are not.
-    EXPECT_GT(accepted, runs / 100);
+    // A negative control: some mistakes are harmless (few where a seal covers all), most are not.
+    EXPECT_GT(accepted, 0);
     EXPECT_LT(accepted, runs * 2 / 3);
   }
 
