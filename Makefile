@@ -83,13 +83,11 @@ test-aarch64: build models ## the runtime, the kernels and the same bits on AArc
 test-same-bits: build build-clang models ## one digest for each model and history, whatever computes it (S1 to S8)
 	@scripts/run-tests build -L '^invariance$$' --and build-clang -L '^invariance$$'
 
-# What run-tests prints last is the summary; it fails where nothing was selected.
 test-attention-full: build ## every contract and kernel of attention and of the KV state
-	@scripts/run-tests build -L '^(conformance|invariance)$$' -LE '^long$$' \
-	  -R '[Aa]ttention|[Kk]v_?[Ss]tore|F16SplitKv|ContractMismatch|IndependentOracle'
+	@$(call gate,attention-full)
 
 test-attention-f16-split-kv: build ## attention split among workers: one below, at and above its threshold
-	@scripts/run-tests build -L '^conformance$$' -R 'F16SplitKv|f16_online_fp32_merge'
+	@$(call gate,attention-f16-split-kv)
 
 test-long: build build-clang models ## the full products of threads, chunks, instruction sets, compilers
 	@scripts/run-tests build --and build-clang -L '$(call labels,$(BITS))' \

@@ -17,8 +17,9 @@ protected:
   static void SetUpTestSuite() { readers = std::make_unique<DataReaders>(); }
   static void TearDownTestSuite() { readers.reset(); }
 
-  /// `runs` mistakes, spread over the files of the kind.
-  void spoil(DataKind kind, int runs, uint64_t seed) {
+  /// `runs` mistakes, spread over the files of the kind, of which more than `harmless` are none.
+  void spoil(DataKind kind, int runs, uint64_t seed) { spoil(kind, runs, seed, runs / 100); }
+  void spoil(DataKind kind, int runs, uint64_t seed, int harmless) {
     const std::vector<std::string> &files = readers->files(kind);
     ASSERT_FALSE(files.empty());
     for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i)
@@ -38,8 +39,8 @@ protected:
       }
     }
     EXPECT_LT(peakKilobytes() - before, kMemoryBudget);
-    // A negative control: some mistakes are harmless (few where a seal covers all), most are not.
-    EXPECT_GT(accepted, 0);
+    // A negative control: some mistakes are harmless, most are not.
+    EXPECT_GT(accepted, harmless);
     EXPECT_LT(accepted, runs * 2 / 3);
   }
 
@@ -83,7 +84,7 @@ TEST_F(DataMutation, F12_SpoiltSchemasAreRefusedInBoundedMemory) {
 }
 
 TEST_F(DataMutation, F12_SpoiltRecordsOfEvidenceAreRefusedInBoundedMemory) {
-  spoil(DataKind::evidence, 1000, 9);
+  spoil(DataKind::evidence, 1000, 9, 0); // a seal covers all but white space and order
 }
 
 } // namespace
