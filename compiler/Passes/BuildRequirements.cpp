@@ -94,8 +94,11 @@ void Builder::addDeclarations() {
                                           group.kvHeads, group.headDim, group.window);
     if (!type)
       throw Error(group.location, "E202",
-                  fmt::format("KV group {} has {} layers of {} x {} '{}'; it has no KV state", i,
-                              group.layers, group.kvHeads, group.headDim, group.storage));
+                  fmt::format("KV group {} of {} layers of {} x {} '{}' cannot be kept: {}", i,
+                              group.layers, group.kvHeads, group.headDim, group.storage,
+                              group.layers < 1
+                                  ? "no op has its K and V there"
+                                  : "the elements of a head do not fill blocks of that storage"));
     builder.create<graph::KvGroupOp>(builder.getUnknownLoc(), fmt::format("kv{}", i), int64_t(i),
                                      type);
   }

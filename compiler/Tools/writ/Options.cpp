@@ -116,15 +116,19 @@ int64_t parseChunk(const std::string &text) {
                               {1, kMostInteger, "a whole number of tokens, 1 or more, or 'whole'"});
 }
 
+std::string isaNames() {
+  std::vector<std::string> known;
+  while (const char *name = writ_isa_name(int32_t(known.size())))
+    known.push_back(name);
+  return fmt::format("{}", fmt::join(known, ", "));
+}
+
 int32_t parseIsa(const std::string &text) {
   const int32_t isa = writ_isa_from_name(text.c_str());
   if (isa >= 0)
     return isa;
-  std::vector<std::string> known;
-  while (const char *name = writ_isa_name(int32_t(known.size())))
-    known.push_back(name);
   throw UsageError({"--isa"}, "E051", fmt::format("'{}' is not an instruction set", text),
-                   {{{}, fmt::format("known: {}", fmt::join(known, ", "))}});
+                   {{{}, "known: " + isaNames()}});
 }
 
 std::string parseStop(const std::string &text) {
@@ -141,7 +145,7 @@ void addStepOptions(CLI::App *app, SessionOptions &options) {
       ->type_name("N");
   app->add_option_function<std::string>(
          "--isa", [&](const std::string &text) { options.isa = parseIsa(text); },
-         "scalar, avx2, avx512, neon or dotprod (default: the machine's best)")
+         isaNames() + " (default: the machine's best)")
       ->type_name("NAME");
   app->add_flag("--verify", options.verify, "hash the weights again");
 }
@@ -183,7 +187,7 @@ void addCompileOptions(CLI::App *app, CompileOptions &options) {
       ->capture_default_str()
       ->group(kCompileGroup);
   app->add_option("--kv", options.kv,
-                  "storage of K and V: f32, f16, bf16, q8_0 (default: the circuit's)")
+                  "storage of K and V, one that the profile has (default: the circuit's)")
       ->type_name("STORAGE")
       ->group(kCompileGroup);
   addDataOption(app, options.data)->group(kCompileGroup);
