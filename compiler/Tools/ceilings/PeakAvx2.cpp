@@ -13,9 +13,11 @@ int64_t int8(int64_t rounds) {
   const __m256i a = _mm256_set1_epi8(3), ones = _mm256_set1_epi16(1);
   __m256i b = _mm256_set1_epi8(-2), sums[kSums] = {};
   for (int64_t round = 0; round < rounds; ++round) {
-    for (int i = 0; i < kSums; ++i)
-      sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), ones));
-    asm volatile("" : "+x"(b)); // or the product is computed once
+#pragma GCC unroll 12
+    for (__m256i &sum : sums) {
+      asm volatile("" : "+x"(b)); // or the product is computed once
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), ones));
+    }
   }
   __m256i total = _mm256_setzero_si256();
   for (const __m256i &sum : sums)
@@ -27,8 +29,11 @@ float floats(int64_t rounds) {
   const __m256 a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f);
   __m256 sums[kSums] = {};
   for (int64_t round = 0; round < rounds; ++round)
-    for (__m256 &sum : sums)
+#pragma GCC unroll 12
+    for (__m256 &sum : sums) {
       sum = _mm256_fmadd_ps(sum, a, b);
+      asm volatile("" : "+x"(sum)); // or all the sums, which are equal, are computed as one
+    }
   __m256 total = _mm256_setzero_ps();
   for (const __m256 &sum : sums)
     total = _mm256_add_ps(total, sum);

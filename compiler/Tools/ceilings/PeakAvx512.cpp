@@ -13,8 +13,11 @@ int64_t int8(int64_t rounds) {
   const __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(-2);
   __m512i sums[kSums] = {};
   for (int64_t round = 0; round < rounds; ++round)
-    for (__m512i &sum : sums)
+#pragma GCC unroll 16
+    for (__m512i &sum : sums) {
       sum = _mm512_dpbusd_epi32(sum, a, b);
+      asm volatile("" : "+v"(sum)); // or all the sums, which are equal, are computed as one
+    }
   __m512i total = _mm512_setzero_si512();
   for (const __m512i &sum : sums)
     total = _mm512_add_epi32(total, sum);
@@ -27,8 +30,11 @@ float floats(int64_t rounds) {
   const __m512 a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f);
   __m512 sums[kSums] = {};
   for (int64_t round = 0; round < rounds; ++round)
-    for (__m512 &sum : sums)
+#pragma GCC unroll 16
+    for (__m512 &sum : sums) {
       sum = _mm512_fmadd_ps(sum, a, b);
+      asm volatile("" : "+v"(sum));
+    }
   __m512 total = _mm512_setzero_ps();
   for (const __m512 &sum : sums)
     total = _mm512_add_ps(total, sum);
