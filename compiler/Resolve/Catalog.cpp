@@ -167,6 +167,7 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
   reader.readMaps();
   reader.readCircuits();
   if (reader.found.empty()) {
+    extendProfiles(catalog.profileTable, reader.found);
     checkFamilies(catalog, reader.found);
     checkContracts(catalog, reader.found);
     checkProfiles(catalog, reader.found);

@@ -53,11 +53,12 @@ struct ProfileRule {
   std::string contract;
   Location location;
 };
+/// What a profile extends it takes over, but for the rules whose op and match it has itself.
 struct Profile {
   std::string id;
-  std::vector<ProfileRule> rules;
-  Json json;
-  std::string digest;
+  std::vector<ProfileRule> rules; ///< with those that it takes over
+  Json json;                      ///< as it is written
+  std::string digest;             ///< also of what it extends
 };
 
 struct DimensionRange {

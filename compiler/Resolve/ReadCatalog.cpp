@@ -2,6 +2,10 @@
 #include "compiler/Resolve/ReadCatalog.h"
 
 #include "compiler/Support/Digest.h"
+#include "compiler/Support/EditDistance.h"
+
+#include <algorithm>
+#include <fmt/format.h>
 
 namespace writ {
 namespace {
@@ -117,6 +121,45 @@ Profile readProfile(const Json &json) {
   profile.digest = sha256Document(json);
   profile.json = json;
   return profile;
+}
+
+namespace {
+
+/// Puts the rules of `base` that the profile does not have itself before its own.
+void takeOver(Profile &profile, const Profile &base) {
+  std::vector<ProfileRule> rules;
+  for (const ProfileRule &rule : base.rules)
+    if (std::none_of(profile.rules.begin(), profile.rules.end(), [&](const ProfileRule &own) {
+          return own.op == rule.op && own.match == rule.match;
+        }))
+      rules.push_back(rule);
+  rules.insert(rules.end(), profile.rules.begin(), profile.rules.end());
+  profile.rules = std::move(rules);
+  profile.digest = sha256(profile.digest + base.digest);
+}
+
+} // namespace
+
+void extendProfiles(std::map<std::string, Profile> &profiles, std::vector<Diagnostic> &found) {
+  std::vector<std::string> complete;
+  for (const auto &[id, profile] : profiles)
+    if (!profile.json.find("extends"))
+      complete.push_back(id);
+  for (auto &[id, profile] : profiles) {
+    const Json *extends = profile.json.find("extends");
+    if (!extends)
+      continue;
+    const std::string &name = extends->asString();
+    if (std::find(complete.begin(), complete.end(), name) == complete.end()) {
+      const std::string fault = profiles.contains(name)
+                                    ? fmt::format("profile '{}' extends another itself", name)
+                                    : fmt::format("'{}' is not a profile", name);
+      const Note note{{}, "profiles that can be extended: " + quotedList(complete)};
+      found.push_back({extends->location(), "E129", fault, {note}});
+    } else {
+      takeOver(profile, profiles.at(name));
+    }
+  }
 }
 
 KernelMap readKernelMap(const Json &json) {

@@ -15,6 +15,9 @@ KernelMap readKernelMap(const Json &json);
 void checkFamilies(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found);
+/// Gives each profile the rules of the one that it extends. E129: there is none that can be
+/// extended.
+void extendProfiles(std::map<std::string, Profile> &profiles, std::vector<Diagnostic> &found);
 void checkKernelMaps(const Catalog &catalog, const KnownFunctions &functions,
                      std::vector<Diagnostic> &found);
 void checkOverlaps(const Catalog &catalog, std::vector<Diagnostic> &found);

@@ -104,10 +104,13 @@ const std::string &Fields::attribute(const std::string &field) {
   return stated;
 }
 
-void Fields::requireIeee(const char *nan, const char *infinity) {
+void Fields::requireIeee(const char *nan, const char *infinity, bool flushes) {
   require("exceptional.nan", nan);
   require("exceptional.infinity", infinity);
-  choose("exceptional.subnormal", {"kept", "flushed"}); // Matrix flushes
+  if (flushes)
+    require("exceptional.subnormal", "flushed_in_multiply_add");
+  else
+    choose("exceptional.subnormal", {"kept", "flushed"}); // Matrix flushes
   choose("exceptional.overflow", {"to_infinity", "impossible"});
 }
 

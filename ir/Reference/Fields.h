@@ -30,7 +30,9 @@ public:
   /// The field states an attribute of the op: the caller's must be the same.
   const std::string &attribute(const std::string &field);
   /// The words of `exceptional`, where the op's arithmetic is IEEE's and nothing is said beyond it.
-  void requireIeee(const char *nan = "propagates", const char *infinity = "ieee");
+  /// `flushes`: the op's multiply-add counts subnormals as zero.
+  void requireIeee(const char *nan = "propagates", const char *infinity = "ieee",
+                   bool flushes = false);
   void checkAllRead() const;
 
   [[noreturn]] void unknownWord(const std::string &field, const std::string &word,

@@ -3,6 +3,7 @@
 #include "ir/Reference/Decode.h"
 #include "ir/Reference/Entries.h"
 #include "ir/Reference/Reduction.h"
+#include "ir/Reference/Scalar.h"
 
 #include <cmath>
 
@@ -51,11 +52,15 @@ void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm 
   }
 }
 
-void evaluateElements(const Linear &linear, const Reduction &reduction, const Decoder &decoder) {
+void evaluateElements(const Linear &linear, const Reduction &reduction, const Decoder &decoder,
+                      bool rounds) {
   for (int64_t column = 0; column < linear.n; ++column) {
     const std::vector<float> weight = decoder.values(linear.weight.row(column), linear.k);
     for (int64_t row = 0; row < linear.rows; ++row) {
-      auto x = [&](int64_t i) { return linear.activation.get(row, i); };
+      auto x = [&](int64_t i) {
+        const float value = linear.activation.get(row, i);
+        return rounds ? floatOfBfloat16(bfloat16OfFloat(flushed(value))) : value;
+      };
       auto w = [&](int64_t i) { return weight[i]; };
       linear.store(row, column, reduction.products(linear.k, x, w, reduction.unitElements()));
     }
@@ -73,11 +78,14 @@ void evaluateLinear(Call &call) {
   if (product >= 3)
     return evaluateLaneDots(call, fields, static_cast<LaneDots>(product - 3));
   const bool blocks = product < 2;
-  fields.require("activation_compute", blocks ? "integer_codes" : "fp32");
+  const bool rounds =
+      !blocks && fields.choose("activation_compute", {"fp32", "bf16_rounded_flushed"}) == 1;
+  if (blocks)
+    fields.require("activation_compute", "integer_codes");
   fields.require("weight_compute", blocks ? "integer_codes" : "fp32");
   const Reduction reduction(call, fields, "reduction");
   fields.require("bias", "fp32_add_last");
-  fields.requireIeee();
+  fields.requireIeee("propagates", "ieee", reduction.flushes());
   if (blocks) {
     fields.require("decode", "none");
     const auto form = static_cast<BlockTerm>(
@@ -91,7 +99,7 @@ void evaluateLinear(Call &call) {
     fields.require("block_term", "none");
     fields.require("block_accumulate", "none");
     fields.checkAllRead();
-    evaluateElements(Linear(call), reduction, decoder);
+    evaluateElements(Linear(call), reduction, decoder, rounds);
   }
 }
 

@@ -1,6 +1,7 @@
 //===- Reduction.cpp - the order in which terms become a sum --------------===//
 #include "ir/Reference/Reduction.h"
 
+#include "ir/Reference/Scalar.h"
 #include "ir/Reference/Schedule.h"
 
 #include <algorithm>
@@ -18,9 +19,26 @@ namespace {
 
 } // namespace
 
+/// A result that 24 bits with an exponent without a limit leave below 2^-126 is flushed. Where the
+/// product or the addend is large, a sum of this size is exact; where both are small, it is rounded
+/// at 2^60 times its size.
+static float multiplyAddFlushed(float a, float b, float c) {
+  a = flushed(a), b = flushed(b), c = flushed(c);
+  const float sum = std::fma(a, b, c);
+  const double product = double(a) * double(b);
+  if (!(std::fabs(sum) <= 0x1p-126f) || std::fabs(product) > 0x1p-60 || std::fabs(c) > 0x1p-60f)
+    return sum;
+  const bool isSmallA = std::fabs(a) < std::fabs(b);
+  const float larger = std::fma(isSmallA ? std::ldexp(a, 60) : a, isSmallA ? b : std::ldexp(b, 60),
+                                std::ldexp(c, 60));
+  return std::fabs(larger) < 0x1p-66f ? std::copysign(0.0f, sum) : sum;
+}
+
 float multiplyAdd(MultiplyAdd form, float a, float b, float c) {
   if (form == MultiplyAdd::fma)
     return std::fma(a, b, c);
+  if (form == MultiplyAdd::fmaFlushed)
+    return multiplyAddFlushed(a, b, c);
   const float product = a * b;
   return product + c;
 }
@@ -45,6 +63,8 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
     unknown(id, "accumulator", precision);
   if (multiply == "mul_add")
     form = MultiplyAdd::mulAdd;
+  else if (multiply == "fma_flushed")
+    form = MultiplyAdd::fmaFlushed;
   else if (isProduct && multiply != "fma" && !wide)
     unknown(id, "multiply_add", multiply);
 
@@ -52,8 +72,9 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
   if (kind == "lanes" || kind == "slots" || kind == "block_lanes") {
     order = kind == "lanes" ? Order::lanes : kind == "slots" ? Order::slots : Order::blockLanes;
     partials = word.at("lanes").get<int64_t>();
-  } else if (kind == "segments") {
+  } else if (kind == "segments" || kind == "segments_pairs") {
     order = Order::segments;
+    pairsSwapped = kind == "segments_pairs";
     partials = word.at("segments").get<int64_t>();
     unit = word.at("unit").get<int64_t>();
   } else if (kind == kLeftOpen) {
@@ -151,8 +172,10 @@ float Reduction::run(int64_t terms, int64_t termsPerUnit,
     for (int64_t segment = 0; segment < partials; ++segment) {
       const int64_t begin = segment * unitsOfSegment * termsPerUnit;
       const int64_t end = std::min(terms, begin + unitsOfSegment * termsPerUnit);
-      for (int64_t i = begin; i < end; ++i)
-        partial[segment] = accumulate(partial[segment], i);
+      for (int64_t i = begin; i < end; ++i) { // the units of pairs begin at even elements
+        const int64_t other = pairsSwapped ? i ^ 1 : i;
+        partial[segment] = accumulate(partial[segment], other < end ? other : i);
+      }
     }
     break;
   }

@@ -11,8 +11,9 @@
 
 namespace writ::reference {
 
-/// a * b + c as the word says: "fma" rounds once, "mul_add" twice.
-enum class MultiplyAdd { fma, mulAdd };
+/// a * b + c as the word says: "fma" rounds once, "mul_add" twice, "fma_flushed" once with no
+/// subnormal in or out.
+enum class MultiplyAdd { fma, mulAdd, fmaFlushed };
 float multiplyAdd(MultiplyAdd form, float a, float b, float c);
 
 class Reduction {
@@ -39,6 +40,8 @@ public:
   /// Sum of term(i).
   float terms(int64_t terms, const std::function<float(int64_t)> &term) const;
   bool multiplies() const { return isProduct; }
+  /// Whether a multiply-add counts subnormals as zero.
+  bool flushes() const { return form == MultiplyAdd::fmaFlushed; }
   /// Whether the vocabulary says nothing of the order.
   bool isLeftOpen() const { return order == Order::leftOpen; }
 
@@ -57,7 +60,8 @@ private:
   MultiplyAdd form = MultiplyAdd::fma;
   int64_t partials = 1;
   int64_t unit = 1;
-  uint64_t choice = 0; ///< of an order that is left open
+  bool pairsSwapped = false; ///< of two neighbours the second first
+  uint64_t choice = 0;       ///< of an order that is left open
 };
 
 } // namespace writ::reference

@@ -60,4 +60,8 @@ uint16_t bfloat16OfFloat(float value) {
   return static_cast<uint16_t>(kept + (cut > 0x8000 || (cut == 0x8000 && kept % 2 == 1)));
 }
 
+float flushed(float value) {
+  return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
+}
+
 } // namespace writ::reference

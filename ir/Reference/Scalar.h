@@ -16,4 +16,7 @@ float floatOfBfloat16(uint16_t bits);
 uint16_t binary16OfFloat(float value);
 uint16_t bfloat16OfFloat(float value);
 
+/// Zero of its sign for a subnormal, any other value as it is.
+float flushed(float value);
+
 } // namespace writ::reference

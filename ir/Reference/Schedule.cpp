@@ -1,5 +1,6 @@
 //===- Schedule.cpp - what a word leaves to its surroundings --------------===//
 #include "ir/Reference/Schedule.h"
+#include "ir/Reference/Scalar.h"
 
 #include <cmath>
 
@@ -41,7 +42,7 @@ uint64_t leftOpenToAll(const Call &call, std::string_view what) {
 }
 
 float Flush::applied(float value) {
-  return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
+  return flushed(value);
 }
 
 Flush flushOf(const Call &call) {

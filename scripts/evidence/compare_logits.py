@@ -38,6 +38,7 @@ import numpy as np
 
 import evidence_report
 import numerics
+import profiles  # beside the folder of this script
 from oracles import (
     GREEDY_PROMPT,
     GREEDY_TOKENS,
@@ -118,7 +119,7 @@ def kv_thresholds():
     fields = json.loads((contracts / "vocabulary.json").read_text()).get("thresholds", {})
     found = set()
     for profile in PROFILES:
-        for rule in json.loads((contracts / "profiles" / f"{profile}.json").read_text())["rules"]:
+        for rule in profiles.rules(contracts, profile):
             contract = json.loads((contracts / rule["op"] / f"{rule['contract']}.json").read_text())
             for field, variable in fields.items():
                 value = contract

@@ -43,7 +43,8 @@ def facts(result):
             f"{threads} thread(s): {found['ceilings']['mapped_bytes_per_s'] / 1e9:.1f} GB/s from a mapped file, "
             f"{found['ceilings']['large_page_bytes_per_s'] / 1e9:.1f} from large pages, "
             f"{found['ceilings']['int8_ops_per_s'] / 1e9:.0f} GOP/s of 8-bit codes, "
-            f"{found['ceilings']['f32_ops_per_s'] / 1e9:.0f} GFLOP/s of binary32"
+            f"{found['ceilings']['f32_ops_per_s'] / 1e9:.0f} GFLOP/s of binary32, "
+            f"{found['ceilings']['bf16_ops_per_s'] / 1e9:.0f} of bfloat16 products"
             for threads, found in first
         )
         + ".",
@@ -81,7 +82,8 @@ def write(page, result):
 
 def sample():
     speed = {"writ": {"prefill": 100.0, "decode": 10.0}, "llama.cpp": None, "ratio": None}
-    ceiling = dict.fromkeys(("mapped_bytes_per_s", "large_page_bytes_per_s", "int8_ops_per_s", "f32_ops_per_s"), 1e9)
+    ceiling = dict.fromkeys(("mapped_bytes_per_s", "large_page_bytes_per_s", "int8_ops_per_s", "f32_ops_per_s",
+                             "bf16_ops_per_s"), 1e9)  # fmt: skip
     return {
         "machine": {"date": "2026-01-01", "processor": "P", "cores": 2, "instruction_sets": [], "memory_bytes": 2**30,
                     "system": "S", "transparent_hugepage": None},

@@ -19,7 +19,8 @@ import shlex
 import sys
 
 # as writ_isa numbers them, each with the architecture that has it
-ISAS = {"scalar": None, "avx2": "X86_64", "avx512": "X86_64", "neon": "AARCH64", "dotprod": "AARCH64"}
+ISAS = {"scalar": None, "avx2": "X86_64", "avx512": "X86_64", "neon": "AARCH64", "dotprod": "AARCH64",
+        "avx512bf16": "X86_64"}
 C_TYPES = {
     "input": "const void *{};",
     "weight": "const void *{};",

@@ -17,8 +17,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import profiles  # noqa: E402
+
 MARKS = ("<!-- written by scripts/generate/support_table.py -->", "<!-- end of the table -->")
-ISAS = {"x86-64 Linux": {"scalar": "scalar", "avx2": "AVX2", "avx512": "AVX-512 VNNI"},
+ISAS = {"x86-64 Linux": {"scalar": "scalar", "avx2": "AVX2", "avx512": "AVX-512 VNNI",
+                         "avx512bf16": "AVX-512 BF16"},
         "AArch64 Linux (seen under qemu-user)": {"scalar": "scalar", "neon": "NEON", "dotprod": "NEON with dotprod"}}
 TOKENIZER_MODEL = re.compile(r'^TOKENIZER_MODEL\("(\w+)", \w+, (\w+),', re.MULTILINE)
 QUANTIZED = re.compile(r"q\d")
@@ -32,14 +36,14 @@ def listed(names):
     return ", ".join(f"`{name}`" for name in names)
 
 
-def weights(profile):
-    """Storage types that some rule of the profile takes as the weight of `linear`: quantized ones first."""
-    found = {rule["match"]["weight"] for rule in profile["rules"] if rule["op"] == "linear"}
+def weights(rules):
+    """Storage types that some rule of a profile takes as the weight of `linear`: quantized ones first."""
+    found = {rule["match"]["weight"] for rule in rules if rule["op"] == "linear"}
     return sorted(found, key=lambda name: (QUANTIZED.match(name) is None, name))
 
 
 def render(root):
-    profiles = {path.stem: read(path) for path in sorted((root / "contracts" / "profiles").glob("*.json"))}
+    names = sorted(path.stem for path in (root / "contracts" / "profiles").glob("*.json"))
     circuits = {path.stem: read(path) for path in sorted((root / "circuits").glob("*.json"))}
     maps = [read(path) for path in sorted((root / "kernel_maps").glob("*/*.json"))
             if path.parent.name != "schema"]
@@ -53,8 +57,9 @@ def render(root):
     for name, circuit in circuits.items():
         evidence = "; ".join(measured.get(name, [])) or "no end-to-end evidence yet: `--bringup` only"
         lines.append(f"| family `{name}` | {circuit['description']}; in production: {evidence} |")
-    for name, profile in profiles.items():
-        lines.append(f"| profile `{name}` | weights in {', '.join(w.upper() for w in weights(profile))} |")
+    for name in names:
+        storages = weights(profiles.rules(root / "contracts", name))
+        lines.append(f"| profile `{name}` | weights in {', '.join(w.upper() for w in storages)} |")
     states = sorted({entry["operands"]["kv"]["storage"] for entry in maps if "kv" in entry["operands"]})
     lines.append(f"| KV cache | {', '.join(s.upper() for s in states)} |")
     tokenizer = root / "runtime" / "src" / "tokenizer"

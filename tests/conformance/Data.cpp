@@ -87,6 +87,22 @@ void fillBlocks(std::span<std::byte> bytes, const std::string &storage, Fill fil
 
 } // namespace
 
+namespace {
+
+/// The rules of a base whose op and match are not among the profile's own, then those.
+nlohmann::json extendedRules(const nlohmann::json &base, const nlohmann::json &own) {
+  nlohmann::json rules = nlohmann::json::array();
+  for (const nlohmann::json &rule : base)
+    if (std::none_of(own.begin(), own.end(), [&](const nlohmann::json &other) {
+          return other["op"] == rule["op"] && other["match"] == rule["match"];
+        }))
+      rules.push_back(rule);
+  rules.insert(rules.end(), own.begin(), own.end());
+  return rules;
+}
+
+} // namespace
+
 const Data &Data::get() {
   static const Data data = [] {
     const fs::path root = WRIT_SOURCE_DIR;
@@ -94,6 +110,10 @@ const Data &Data::get() {
     read.vocabulary = nlohmann::json::parse(std::ifstream(root / "contracts/vocabulary.json"));
     read.functions = nlohmann::json::parse(std::ifstream(root / "contracts/functions.json"));
     read.profiles = readFolders(root / "contracts/profiles");
+    for (auto &[id, profile] : read.profiles)
+      if (profile.contains("extends"))
+        profile["rules"] =
+            extendedRules(read.profiles.at(profile["extends"])["rules"], profile["rules"]);
     for (const auto &[family, ignored] : read.vocabulary["families"].items())
       read.contracts.merge(readFolders(root / "contracts" / family));
     read.kernelMaps = readFolders(root / "kernel_maps");

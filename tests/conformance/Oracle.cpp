@@ -98,6 +98,7 @@ private:
 
   void embedding();
   void quantize();
+  double factor(const char *compute, double value) const;
   void linear();
   void linearBlocks(int64_t row, int64_t column, Real &sum, double &magnitude);
   void linearLanes(int64_t row, int64_t column, Real &sum, Variables &variables);
@@ -215,6 +216,19 @@ void Oracle::linearLanes(int64_t row, int64_t column, Real &sum, Variables &vari
   }
 }
 
+/// A factor as the contract's words let the multiply-add see it.
+double Oracle::factor(const char *compute, double value) const {
+  const auto flushed = [](double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; };
+  if (declared[compute] == "bf16_rounded_flushed" && std::isfinite(value)) {
+    int exponent;
+    const double fraction = std::frexp(flushed(value), &exponent); // of 8 bits after the rounding
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+  }
+  const auto &words = Data::get().vocabulary["words"]["reduction"];
+  return words[declared["reduction"]].value("multiply_add", "") == "fma_flushed" ? flushed(value)
+                                                                                 : value;
+}
+
 void Oracle::linear() {
   const int64_t k = d("k"), n = d("n");
   const bool blocks = declared["product"] != "fp32_each_element";
@@ -239,8 +253,10 @@ void Oracle::linear() {
         linearBlocks(row, column, sum, magnitude);
       else
         for (int64_t i = 0; i < k; ++i) {
-          const double x = activation[row * k + i];
+          const double x = factor("activation_compute", activation[row * k + i]);
           const auto [w, size] = weightElement(column, i);
+          if (factor("weight_compute", size) == 0)
+            continue;
           sum += Real(x) * w;
           magnitude += std::fabs(x) * size;
         }

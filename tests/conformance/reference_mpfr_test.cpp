@@ -122,6 +122,8 @@ std::vector<Case> cases() {
                     {threshold - 2, threshold + 40},
                     3});
   }
+  for (const int64_t k : {2, 34, 690})
+    list.push_back({"linear_bf16_vdpbf16ps_v0", {{"rows", 2}, {"k", k}, {"n", 5}}, all, {}});
   const Dimensions rowsOf200{{"rows", 3}, {"n", 200}};
   for (const std::string activation : {"silu", "gelu_tanh", "gelu_erf", "sigmoid", "relu"})
     list.push_back({activation + "_gate_f32_v0", rowsOf200, all, {}});
@@ -228,6 +230,12 @@ TEST(C8_BoundSeesAFault, MissingMinimumBesideTheLanes) {
                 [](Problem &p) { p.contract["block_accumulate"] = "fp32_term_times_lane_dots"; }),
         1)
         << pair;
+}
+
+TEST(C8_BoundSeesAFault, AnActivationThatIsNotRounded) {
+  EXPECT_GT(worstOf("linear_bf16_vdpbf16ps_v0", {{"rows", 1}, {"k", 512}, {"n", 4}}, {},
+                    [](Problem &p) { p.contract["activation_compute"] = "fp32"; }),
+            1);
 }
 
 TEST(C8_BoundSeesAFault, MissingSubScales) {

@@ -211,6 +211,45 @@ TEST(Catalog, C1_E122_AProfileUsesTheNamesOfTheFamily) {
                                   "note: nearest: 'gate'\n");
 }
 
+TEST(Catalog, C1_E129_AProfileExtendsOneThatStandsAlone) {
+  const std::string file = "contracts/profiles/f32.json";
+  const std::string known = "note: profiles that can be extended: 'ggml', 'portable'\n";
+  DataTree unknown;
+  unknown.replace(file, "\"extends\": \"portable\"", "\"extends\": \"portably\"");
+  EXPECT_EQ(unknown.fault(), file + ":" + unknown.position(file, "\"portably\"") +
+                                 ": error: 'portably' is not a profile [E129]\n" + known);
+  DataTree chain;
+  chain.replace(file, "\"extends\": \"portable\"", "\"extends\": \"bf16\"");
+  EXPECT_EQ(chain.fault(), file + ":" + chain.position(file, "\"bf16\"") +
+                               ": error: profile 'bf16' extends another itself [E129]\n" + known);
+}
+
+TEST(Catalog, C3_AProfileTakesOverTheRulesThatItDoesNotHave) {
+  DataTree tree;
+  const writ::Catalog catalog = tree.load();
+  const writ::Profile &base = catalog.profiles().at("portable"),
+                      &own = catalog.profiles().at("f32");
+  const auto contractIn = [](const writ::Profile &profile, const std::string &op,
+                             const auto &match) {
+    std::vector<std::string> found;
+    for (const writ::ProfileRule &rule : profile.rules)
+      if (rule.op == op && rule.match == match)
+        found.push_back(rule.contract);
+    return found;
+  };
+  for (const writ::ProfileRule &rule : base.rules)
+    EXPECT_EQ(contractIn(own, rule.op, rule.match).size(), 1u) << rule.contract;
+  const std::map<std::string, std::string> q80{{"weight", "q8_0"}};
+  EXPECT_EQ(contractIn(own, "linear", q80), std::vector<std::string>{"linear_q8_0_f32_v0"});
+  EXPECT_EQ(contractIn(base, "linear", q80), std::vector<std::string>{"linear_q8_0_i8_b32_v0"});
+  // What it takes over is part of what it is.
+  DataTree other;
+  other.replace("contracts/profiles/portable.json",
+                "    { \"op\": \"soft_cap\", \"match\": {}, \"contract\": \"soft_cap_f32_v0\" },\n",
+                "");
+  EXPECT_NE(other.load().profiles().at("f32").digest, own.digest);
+}
+
 TEST(Catalog, C1_E123_AContractOfAnotherFamilyIsRefused) {
   DataTree maps;
   maps.replace(gateMap, "\"silu_gate_f32_v0\"", "\"residual_f32_v0\"");

@@ -179,7 +179,7 @@ TEST(InvarianceRules, C2_E305_AConditionIsReadFromANumberOfTheSameContract) {
 
 TEST(InvarianceRules, C2_E305_AWordIsNeutralOrBreaksSomething) {
   EditedTree tree;
-  tree.replace(kInvariance, "\"neutral\": [\"kept\"]", "\"neutral\": [\"kept\", \"flushed\"]");
+  tree.replace(kInvariance, "\"neutral\": [\"kept\",", "\"neutral\": [\"kept\", \"flushed\",");
   EXPECT_EQ(tree.fault(), at(tree, kInvariance, "\"flushed\": {") +
                               ": error: 'flushed' of 'subnormal' is neutral, and breaks something "
                               "[E305]\n");

@@ -213,16 +213,21 @@ class Script(TestCase):
         self.assertEqual(found["token_operations"], 2 * (2 * layer + 64 * 320))
         self.assertEqual(found["logits_operations"], 2 * 64 * 320)
         self.assertEqual(found["decode_bytes"], (2 * layer + 64 * 320) * 20 // 32 + norms + frequencies)
-        self.assertTrue(found["codes"])
+        self.assertEqual(found["peak"], "int8_ops_per_s")
         exact = self.script.floors(package(random_model(), "--bringup", "--profile", "f32"))
-        self.assertEqual({**found, "codes": False}, exact, "the file is the same")
+        self.assertEqual({**found, "peak": "f32_ops_per_s"}, exact, "the file is the same")
+        bfloat = random_model("--type", "bf16", name="tiny-bf16")
+        for profile, peak in (("portable", "f32_ops_per_s"), ("bf16", "bf16_ops_per_s")):
+            found = self.script.floors(package(bfloat, "--bringup", "--profile", profile))
+            self.assertEqual(found["peak"], peak)
 
     def test_TheSharesFollowFromSpeedAndCeiling(self):
-        floor = {"token_operations": 100, "logits_operations": 40, "decode_bytes": 30, "codes": True}
-        ceiling = {"int8_ops_per_s": 6400, "f32_ops_per_s": 640, "mapped_bytes_per_s": 600, "large_page_bytes_per_s": 300}
+        floor = {"token_operations": 100, "logits_operations": 40, "decode_bytes": 30, "peak": "int8_ops_per_s"}
+        ceiling = {"int8_ops_per_s": 6400, "f32_ops_per_s": 640, "bf16_ops_per_s": 0, "mapped_bytes_per_s": 600, "large_page_bytes_per_s": 300}
         speed = {"prefill": 32, "decode": 10}
         self.assertEqual(self.script.shares(speed, floor, ceiling, 4), {"prefill": 32 * 70 / 6400, "decode": 0.5})
-        self.assertEqual(self.script.shares(speed, floor | {"codes": False}, ceiling, 4)["prefill"], 3.5)
+        for peak in ("f32_ops_per_s", "bf16_ops_per_s"):  # a machine without the instruction is judged by the other
+            self.assertEqual(self.script.shares(speed, floor | {"peak": peak}, ceiling, 4)["prefill"], 3.5)
 
     def test_TheMeansAreThoseOfTheQuantizedShapes(self):
         def cell(name, prefill, decode):

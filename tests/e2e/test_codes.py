@@ -148,7 +148,7 @@ class Codes(TestCase):
 
     def test_E051_AProfileThatThereIsNot(self):
         self.compile(random_model(), ["--profile: error: 'fast' is not a profile [E051]",
-                                      "note: profiles: 'f32', 'ggml', 'portable'"], "--profile", "fast")  # fmt: skip
+                                      "note: profiles: 'bf16', 'f32', 'ggml', 'portable'"], "--profile", "fast")  # fmt: skip
 
     def test_E052_AFolderThatIsNoPackage(self):
         out = self.folder()

@@ -54,7 +54,7 @@ class Values(TestCase):
             self.assertEqual(self.writ(*words, option, text)[0], expected, option)
 
     def test_OtherUsageErrorsNameTheOption(self):
-        self.usage("--isa: error: 'sse9' is not an instruction set [E051]\nnote: known: scalar, avx2, avx512, neon, dotprod\n",
+        self.usage("--isa: error: 'sse9' is not an instruction set [E051]\nnote: known: scalar, avx2, avx512, neon, dotprod, avx512bf16\n",
                    "run", "x", "--isa", "sse9")
         self.usage("--stop: error: the text is empty; a generation ends at some text [E051]\n", "run", "x", "--stop", "")
         self.usage("--output: error: a package needs a folder; name one with -o [E051]\n", "compile", "x")

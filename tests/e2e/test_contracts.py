@@ -3,6 +3,7 @@ import json
 import os
 
 import harness
+import profiles
 from harness import SOURCE, TestCase, position, random_model, replace, run, tiny_package
 
 CONTRACT = "attention_f16_kv_tiles32_chunks256_v0"
@@ -20,9 +21,7 @@ def registered():
 
 def portable():
     """The contracts of the profiles that promise everything."""
-    rules = [rule for name in ("portable", "f32")
-             for rule in json.loads((SOURCE / f"contracts/profiles/{name}.json").read_text())["rules"]]  # fmt: skip
-    return {rule["contract"] for rule in rules}
+    return {rule["contract"] for name in ("portable", "f32", "bf16") for rule in profiles.rules(SOURCE / "contracts", name)}
 
 
 class Data(TestCase):

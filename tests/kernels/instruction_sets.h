@@ -18,8 +18,8 @@
 
 namespace writ::test {
 
-inline constexpr std::array<const char *, WRIT_ISA_COUNT> kIsaNames{"scalar", "avx2", "avx512",
-                                                                    "neon", "dotprod"};
+inline constexpr std::array<const char *, WRIT_ISA_COUNT> kIsaNames{
+    "scalar", "avx2", "avx512", "neon", "dotprod", "avx512bf16"};
 
 inline const char *isaName(int isa) {
   return kIsaNames.at(static_cast<size_t>(isa));
@@ -35,9 +35,9 @@ inline writ_isa isaOf(const std::string &name) {
 /// Whether bodies of an instruction set are built for this architecture.
 inline bool isBuilt(writ_isa isa) {
 #if defined(__aarch64__)
-  return isa == WRIT_ISA_SCALAR || isa >= WRIT_ISA_NEON;
+  return isa == WRIT_ISA_SCALAR || isa == WRIT_ISA_NEON || isa == WRIT_ISA_DOTPROD;
 #else
-  return isa < WRIT_ISA_NEON;
+  return isa != WRIT_ISA_NEON && isa != WRIT_ISA_DOTPROD;
 #endif
 }
 
@@ -53,7 +53,8 @@ inline bool machineHas(writ_isa isa) {
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-  return (isa == WRIT_ISA_AVX2 && avx2) || (isa == WRIT_ISA_AVX512 && avx512);
+  return (isa == WRIT_ISA_AVX2 && avx2) || (isa == WRIT_ISA_AVX512 && avx512) ||
+         (isa == WRIT_ISA_AVX512BF16 && avx512 && __builtin_cpu_supports("avx512bf16"));
 #endif
 }
 

@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 # What stands for one multiply-add of a sum, by the source's name.
-OPERATIONS = {"PeakAvx2": ("vpmaddubsw", "vfmadd"), "PeakAvx512": ("vpdpbusd", "vfmadd")}
+OPERATIONS = {"PeakAvx2": ("vpmaddubsw", "vfmadd"), "PeakAvx512": ("vpdpbusd", "vfmadd"),
+              "PeakAvx512Bf16": ("vdpbf16ps",)}
 
 
 def missing(listing, sums):

@@ -142,7 +142,7 @@ TEST_F(ApiTest, N18_OptionsOutOfRangeAreRefusedByName) {
        "the number of KV pages");
   with([](auto &o) { o.threads = 1025; }, bad, "threads is 1025");
   with([](auto &o) { o.threads = -1; }, bad, "threads is -1");
-  with([](auto &o) { o.isa = WRIT_ISA_COUNT; }, bad, "isa is 5");
+  with([](auto &o) { o.isa = WRIT_ISA_COUNT; }, bad, "isa is 6");
   with([](auto &o) { o.isa = -2; }, bad, "isa is -2");
   for (int32_t isa = 0; isa < WRIT_ISA_COUNT; ++isa) // of another architecture, at the least
     if (!writ_isa_supported(isa))

@@ -10,11 +10,11 @@ using namespace writ;
 
 namespace {
 
-constexpr CpuWords kEverything{~0u, ~0u, ~0u, ~uint64_t(0)};
+constexpr CpuWords kEverything{~0u, ~0u, ~0u, ~uint64_t(0), ~0u};
 
 TEST(Cpu, N18_AllPartsOfASetAreAskedFor) {
   EXPECT_EQ(isaFromCpuWords({}), WRIT_ISA_SCALAR);
-  EXPECT_EQ(isaFromCpuWords(kEverything), WRIT_ISA_AVX512);
+  EXPECT_EQ(isaFromCpuWords(kEverything), WRIT_ISA_AVX512BF16);
   // Every bit whose absence must lower the answer, one at a time.
   for (const int bit : {12, 27, 28, 29}) {
     CpuWords words = kEverything;
@@ -34,6 +34,9 @@ TEST(Cpu, N18_AllPartsOfASetAreAskedFor) {
   CpuWords words = kEverything;
   words.leaf7Ecx &= ~(1u << 11);
   EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_AVX2);
+  words = kEverything;
+  words.leaf7Sub1Eax &= ~(1u << 5);
+  EXPECT_EQ(isaFromCpuWords(words), WRIT_ISA_AVX512);
 }
 
 TEST(Cpu, N18_RegistersThatTheSystemDoesNotSaveDoNotCount) {
@@ -68,6 +71,8 @@ TEST(Cpu, N18_SetsOfOneArchitectureDoNotCountForAnother) {
   EXPECT_EQ(supported(WRIT_ISA_SCALAR), Sets{WRIT_ISA_SCALAR});
   EXPECT_EQ(supported(WRIT_ISA_AVX2), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_AVX2}));
   EXPECT_EQ(supported(WRIT_ISA_AVX512), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_AVX2, WRIT_ISA_AVX512}));
+  EXPECT_EQ(supported(WRIT_ISA_AVX512BF16),
+            (Sets{WRIT_ISA_SCALAR, WRIT_ISA_AVX2, WRIT_ISA_AVX512, WRIT_ISA_AVX512BF16}));
   EXPECT_EQ(supported(WRIT_ISA_NEON), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_NEON}));
   EXPECT_EQ(supported(WRIT_ISA_DOTPROD), (Sets{WRIT_ISA_SCALAR, WRIT_ISA_NEON, WRIT_ISA_DOTPROD}));
 }
@@ -80,7 +85,9 @@ TEST(Cpu, N18_AgreesWithTheCompilersOwnDetection) {
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-  EXPECT_EQ(bestIsa(), avx512 ? WRIT_ISA_AVX512 : avx2 ? WRIT_ISA_AVX2 : WRIT_ISA_SCALAR);
+  const writ_isa best512 =
+      __builtin_cpu_supports("avx512bf16") ? WRIT_ISA_AVX512BF16 : WRIT_ISA_AVX512;
+  EXPECT_EQ(bestIsa(), avx512 ? best512 : avx2 ? WRIT_ISA_AVX2 : WRIT_ISA_SCALAR);
 }
 #endif
 

@@ -125,6 +125,8 @@ double peakRate(int threads, int64_t operations, const std::function<void(int64_
 
 const PeakLoops &loopsOf(writ_isa isa) {
 #if defined(__x86_64__)
+  if (isa >= WRIT_ISA_AVX512BF16)
+    return kPeakAvx512Bf16;
   if (isa >= WRIT_ISA_AVX512)
     return kPeakAvx512;
   if (isa >= WRIT_ISA_AVX2)
@@ -145,6 +147,10 @@ Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file) {
                                    [&](int64_t rounds) { sink += loops.int8(rounds); });
   result.floatOperations = peakRate(threads, loops.floatOperationsPerRound,
                                     [&](int64_t rounds) { sink += int64_t(loops.floats(rounds)); });
+  if (loops.bfloats)
+    result.bfloatOperations =
+        peakRate(threads, loops.bfloatOperationsPerRound,
+                 [&](int64_t rounds) { sink += int64_t(loops.bfloats(rounds)); });
   return result;
 }
 

@@ -16,10 +16,11 @@ namespace writ::tool {
 struct Ceilings {
   writ_isa isa;
   int threads;
-  double mappedBytes = 0;     ///< read from a mapped file that is in the page cache; 0: no file
-  double largePageBytes = 0;  ///< read from anonymous memory that asked for large pages
-  double int8Operations = 0;  ///< 8-bit products, 32-bit sums, operands in registers
-  double floatOperations = 0; ///< binary32 multiply-adds, operands in registers
+  double mappedBytes = 0;      ///< read from a mapped file that is in the page cache; 0: no file
+  double largePageBytes = 0;   ///< read from anonymous memory that asked for large pages
+  double int8Operations = 0;   ///< 8-bit products, 32-bit sums, operands in registers
+  double floatOperations = 0;  ///< binary32 multiply-adds, operands in registers
+  double bfloatOperations = 0; ///< products of bfloat16, binary32 sums; 0: no instruction for them
 
   /// The bandwidth that a step can hope for: weights are mapped.
   double readBytes() const { return mappedBytes > largePageBytes ? mappedBytes : largePageBytes; }
@@ -35,10 +36,12 @@ struct PeakLoops {
   int64_t int8OperationsPerRound, floatOperationsPerRound;
   int64_t (*int8)(int64_t rounds);
   float (*floats)(int64_t rounds);
+  int64_t bfloatOperationsPerRound = 0;
+  float (*bfloats)(int64_t rounds) = nullptr;
 };
 extern const PeakLoops kPeakScalar;
 #if defined(__x86_64__)
-extern const PeakLoops kPeakAvx2, kPeakAvx512;
+extern const PeakLoops kPeakAvx2, kPeakAvx512, kPeakAvx512Bf16;
 #endif
 
 } // namespace writ::tool

@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   app.add_option("--threads", threads, "numbers of threads")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
-  app.add_option("--isa", isaName, "scalar, avx2 or avx512 (default: the machine's best)");
+  app.add_option("--isa", isaName, "an instruction set (default: the machine's best)");
   app.add_option("--file", file, "file to read through a mapping");
   CLI11_PARSE(app, argc, argv);
   const int32_t isa = writ_isa_from_name(isaName.c_str());
@@ -35,7 +35,8 @@ int main(int argc, char **argv) {
                     {"mapped_bytes_per_s", found.mappedBytes},
                     {"large_page_bytes_per_s", found.largePageBytes},
                     {"int8_ops_per_s", found.int8Operations},
-                    {"f32_ops_per_s", found.floatOperations}});
+                    {"f32_ops_per_s", found.floatOperations},
+                    {"bf16_ops_per_s", found.bfloatOperations}});
   }
   std::printf("%s\n", rows.dump(2).c_str());
 }

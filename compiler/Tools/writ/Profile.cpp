@@ -265,7 +265,8 @@ Object ceilingsJson(const Ceilings &ceilings) {
   return {{"mapped_bytes_per_s", ceilings.mappedBytes},
           {"large_page_bytes_per_s", ceilings.largePageBytes},
           {"int8_ops_per_s", ceilings.int8Operations},
-          {"f32_ops_per_s", ceilings.floatOperations}};
+          {"f32_ops_per_s", ceilings.floatOperations},
+          {"bf16_ops_per_s", ceilings.bfloatOperations}};
 }
 
 void printText(const Object &json, const Ceilings &ceilings, const ProfileCommand &command) {

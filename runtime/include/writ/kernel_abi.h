@@ -18,12 +18,13 @@ extern "C" {
 /// Instruction sets, those of one architecture in ascending order: a machine that has one has all
 /// of its architecture before it, and a provider has no bodies of another architecture.
 typedef enum writ_isa {
-  WRIT_ISA_SCALAR = 0,  ///< any machine
-  WRIT_ISA_AVX2 = 1,    ///< x86-64: AVX2, FMA, F16C
-  WRIT_ISA_AVX512 = 2,  ///< x86-64: AVX-512 F, BW, DQ, VL and VNNI
-  WRIT_ISA_NEON = 3,    ///< AArch64: what every machine has
-  WRIT_ISA_DOTPROD = 4, ///< AArch64: the dot product instructions
-  WRIT_ISA_COUNT = 5
+  WRIT_ISA_SCALAR = 0,     ///< any machine
+  WRIT_ISA_AVX2 = 1,       ///< x86-64: AVX2, FMA, F16C
+  WRIT_ISA_AVX512 = 2,     ///< x86-64: AVX-512 F, BW, DQ, VL and VNNI
+  WRIT_ISA_NEON = 3,       ///< AArch64: what every machine has
+  WRIT_ISA_DOTPROD = 4,    ///< AArch64: the dot product instructions
+  WRIT_ISA_AVX512BF16 = 5, ///< x86-64: AVX-512 with the dot products of bfloat16
+  WRIT_ISA_COUNT = 6
 } writ_isa;
 
 /// The rows of one step. A row is one token of one sequence; prefill chunks and decode are one

@@ -104,7 +104,7 @@ WRIT_API int32_t writ_package_version(void);
 WRIT_API writ_isa writ_isa_best(void);
 /// Whether this machine runs bodies of an instruction set: 1 or 0.
 WRIT_API int32_t writ_isa_supported(int32_t isa);
-/// "scalar", "avx2", "avx512", "neon", "dotprod"; null for another value.
+/// "scalar", "avx2", "avx512", "neon", "dotprod", "avx512bf16"; null for another value.
 WRIT_API const char *writ_isa_name(int32_t isa);
 /// The instruction set of a name, -1 for an unknown name.
 WRIT_API int32_t writ_isa_from_name(const char *name);

@@ -1,8 +1,8 @@
 //===- body.h - how a kernel source names its body ------------------------===//
 //
 // A kernel source is compiled once for each instruction set of its map, with WRIT_ISA_NAME (scalar,
-// avx2, avx512, neon, dotprod) and WRIT_ISA_LEVEL (its number in writ_isa, 0 to 4). Everything that
-// it defines besides its body lies in an anonymous namespace: a function compiled for a wide
+// avx2, avx512, neon, dotprod, avx512bf16) and WRIT_ISA_LEVEL (its number in writ_isa). Everything
+// that it defines besides its body lies in an anonymous namespace: a function compiled for a wide
 // instruction set must never be merged with one that runs on any machine.
 //
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,8 @@
 
 namespace {
 
-constexpr const char *kIsaNames[WRIT_ISA_COUNT] = {"scalar", "avx2", "avx512", "neon", "dotprod"};
+constexpr const char *kIsaNames[WRIT_ISA_COUNT] = {"scalar", "avx2",    "avx512",
+                                                   "neon",   "dotprod", "avx512bf16"};
 
 } // namespace
 

@@ -16,6 +16,7 @@ constexpr uint32_t kFma = 1u << 12, kOsXsave = 1u << 27, kAvx = 1u << 28, kF16c 
 constexpr uint32_t kAvx2 = 1u << 5, kBmi2 = 1u << 8, kAvx512F = 1u << 16, kAvx512Dq = 1u << 17,
                    kAvx512Bw = 1u << 30, kAvx512Vl = 1u << 31;
 constexpr uint32_t kAvx512Vnni = 1u << 11;
+constexpr uint32_t kAvx512Bf16 = 1u << 5;
 constexpr uint64_t kXmmYmm = 0x6, kMasksZmm = 0xe0;
 constexpr uint64_t kHardwareDotProduct = 1u << 20; // HWCAP_ASIMDDP
 
@@ -40,6 +41,8 @@ CpuWords readCpuWords() {
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
     words.leaf7Ebx = ebx;
     words.leaf7Ecx = ecx;
+    if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx))
+      words.leaf7Sub1Eax = eax;
   }
 #endif
   return words;
@@ -52,7 +55,7 @@ writ_isa isaFromCpuWords(const CpuWords &words) {
   if (!has(words.leaf7Ebx, kAvx512F | kAvx512Dq | kAvx512Bw | kAvx512Vl) ||
       !has(words.leaf7Ecx, kAvx512Vnni) || !has(words.xcr0, kXmmYmm | kMasksZmm))
     return WRIT_ISA_AVX2;
-  return WRIT_ISA_AVX512;
+  return has(words.leaf7Sub1Eax, kAvx512Bf16) ? WRIT_ISA_AVX512BF16 : WRIT_ISA_AVX512;
 }
 
 writ_isa isaFromHardwareCapabilities(uint64_t words) {
@@ -68,8 +71,8 @@ writ_isa bestIsa() {
 }
 
 bool supportsIsa(writ_isa isa, writ_isa best) {
-  const bool isOther = isa == WRIT_ISA_AVX2 || isa == WRIT_ISA_AVX512;
-  return isa == WRIT_ISA_SCALAR || (isa <= best && (best < WRIT_ISA_NEON || !isOther));
+  const auto isOfArm = [](writ_isa set) { return set == WRIT_ISA_NEON || set == WRIT_ISA_DOTPROD; };
+  return isa == WRIT_ISA_SCALAR || (isa <= best && isOfArm(isa) == isOfArm(best));
 }
 
 int processorCount() {

@@ -9,10 +9,11 @@ namespace writ {
 
 /// The words of CPUID and XCR0 that decide. Zero where the processor lacks the leaf.
 struct CpuWords {
-  uint32_t leaf1Ecx = 0; ///< FMA, OSXSAVE, AVX, F16C
-  uint32_t leaf7Ebx = 0; ///< AVX2, BMI2, AVX-512 F, DQ, BW, VL
-  uint32_t leaf7Ecx = 0; ///< AVX-512 VNNI
-  uint64_t xcr0 = 0;     ///< register state that the operating system saves
+  uint32_t leaf1Ecx = 0;     ///< FMA, OSXSAVE, AVX, F16C
+  uint32_t leaf7Ebx = 0;     ///< AVX2, BMI2, AVX-512 F, DQ, BW, VL
+  uint32_t leaf7Ecx = 0;     ///< AVX-512 VNNI
+  uint64_t xcr0 = 0;         ///< register state that the operating system saves
+  uint32_t leaf7Sub1Eax = 0; ///< AVX-512 BF16
 };
 
 CpuWords readCpuWords();

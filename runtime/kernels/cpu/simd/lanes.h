@@ -21,9 +21,9 @@
 #include "runtime/kernels/cpu/convert.h"
 #include "runtime/kernels/cpu/math.h"
 
-#if WRIT_ISA_LEVEL >= 3
+#if WRIT_ISA_LEVEL == 3 || WRIT_ISA_LEVEL == 4
 #include "runtime/kernels/cpu/simd/lanes_neon.h"
-#elif WRIT_ISA_LEVEL == 2
+#elif WRIT_ISA_LEVEL == 2 || WRIT_ISA_LEVEL == 5
 #include "runtime/kernels/cpu/simd/lanes_avx512.h"
 #elif WRIT_ISA_LEVEL == 1
 #include "runtime/kernels/cpu/simd/lanes_avx2.h"
