@@ -1,18 +1,23 @@
 #!/usr/bin/python3
 """scripts/run-tests must not count as passed what did not pass: C7 says that what is absent is
-unresolved. Runs it on hand-written ctest folders with every way in which a test can end."""
+unresolved. Runs it on hand-written ctest folders with every way in which a test can end.
 
+usage: test_run_tests.py BATCH_CASES [unittest's arguments]     the program of batch_cases.cpp
+"""
+
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as xml
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "run-tests"
 SKIP = 'set_tests_properties(s PROPERTIES SKIP_RETURN_CODE "77")\n'
 
 
-def run(*folders):
+def run(*folders, options=(), environment=None):
     """(exit status, output) of run-tests over folders with these CTestTestfile texts."""
     with tempfile.TemporaryDirectory() as root:
         arguments = []
@@ -21,8 +26,8 @@ def run(*folders):
             folder.mkdir()
             (folder / "CTestTestfile.cmake").write_text(text, encoding="utf-8")
             arguments += (["--and"] if arguments else []) + [str(folder)]
-        done = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True,
-                              check=False)  # fmt: skip
+        done = subprocess.run([sys.executable, SCRIPT, *arguments, *options], capture_output=True, text=True,
+                              env=environment, check=False)  # fmt: skip
         return done.returncode, done.stdout
 
 
@@ -106,5 +111,100 @@ class RunTests(unittest.TestCase):
         self.ends(run("\n"), 1, "0 passed, 1 failed")
 
 
+def registered(*names, properties=""):
+    """What gtest_discover_tests writes for tests of the program."""
+    return "".join(
+        f"add_test([=[{name}]=] {PROGRAM} [==[--gtest_filter={name.split(' ')[0]}]==] --gtest_also_run_disabled_tests)\n"
+        f"set_tests_properties([=[{name}]=] PROPERTIES WORKING_DIRECTORY / SKIP_REGULAR_EXPRESSION "
+        f"[==[\\[  SKIPPED \\]]==] LABELS some {properties})\n" for name in names)  # fmt: skip
+
+
+class Together(unittest.TestCase):
+    """Tests of one program share a process, and each has its own result."""
+
+    def ends(self, result, status, last):
+        self.assertEqual(result[1].splitlines()[-1], last, result[1])
+        self.assertEqual(result[0], status, result[1])
+
+    def test_they_share_a_process_and_ctest_runs_the_others(self):
+        # This one crashes where another ran before it in its process, which shows that they share one.
+        names = ("Ends.Passes", "Ends.PassesToo", "Ends.ZCrashesAfterOthers")
+        result = run(registered(*names) + 'add_test(other "true")\n')
+        self.ends(result, 1, "3 passed, 1 failed")
+        self.assertIn("FAILED Ends.ZCrashesAfterOthers\n[ RUN      ] Ends.ZCrashesAfterOthers\n", result[1])
+        self.assertIn("was ended by signal 6; alone, each of these 3 tests passes: Ends.Passes Ends.PassesToo "
+                      "Ends.ZCrashesAfterOthers\n", result[1])  # fmt: skip
+        self.ends(run(registered(*names), options=["--alone"]), 0, "3 passed, 0 failed")
+
+    def test_a_skipped_one_is_not_passed(self):
+        result = run(registered("Ends.Passes", "Ends.Skips"))
+        self.ends(result, 0, "1 passed, 0 failed")
+        self.assertIn("skipped  build0: Ends.Skips\n", result[1])
+
+    def test_what_a_failing_one_said_is_shown(self):
+        result = run(registered("Ends.PassesToo", "Ends.Fails"))
+        self.ends(result, 1, "1 passed, 1 failed")
+        self.assertIn("failed  build0: Ends.Fails\n", result[1])
+        for part in ("said on standard output", "said on standard error", "the reason"):
+            self.assertIn(part, result[1])
+        self.assertNotIn("process ", result[1], "what the other said")
+
+    def test_a_crash_is_the_fault_of_its_test(self):
+        for fault in ("Crashes", "ExitsWithoutAWord", "LeavesAFaultForTheExit"):
+            with self.subTest(fault=fault):
+                result = run(registered("Ends.Passes", f"Ends.{fault}", "Ends.PassesToo", "Ends.Skips"))
+                self.ends(result, 1, "2 passed, 1 failed")
+                self.assertIn(f"failed  build0: Ends.{fault}\n", result[1])
+                self.assertIn("skipped  build0: Ends.Skips\n", result[1])
+        self.assertIn("batch_cases ended with status 23\n", result[1])
+
+    def test_one_that_the_program_does_not_have_has_failed(self):
+        result = run(registered("Ends.Passes", "Ends.Renamed"))
+        self.ends(result, 1, "1 passed, 1 failed")
+        self.assertIn("FAILED Ends.Renamed\nbatch_cases has no such test", result[1])
+
+    def test_a_program_that_is_absent_is_a_failure_of_each(self):
+        result = run(registered("Ends.Passes", "Ends.PassesToo").replace(PROGRAM, "/no/such/program"))
+        self.ends(result, 1, "0 passed, 2 failed")
+
+    def test_parameters_keep_their_names(self):
+        names = [f"All/Parameters.AreOdd/{i}  # GetParam() = {i + 1}" for i in range(3)]
+        result = run(registered(*names))
+        self.ends(result, 1, "2 passed, 1 failed")
+        self.assertIn(f"failed  build0: {names[1]}\n", result[1])
+
+    def test_the_environment_is_that_of_ctest(self):
+        said = registered("Ends.ZReadsTheEnvironment", properties='ENVIRONMENT "SAID=two words"')
+        self.ends(run(said, environment=os.environ | {"GTEST_REPEAT": "2"}), 0, "1 passed, 0 failed")
+        self.ends(run(said.replace("two words", "another")), 1, "0 passed, 1 failed")
+
+    def test_one_with_another_property_is_run_by_ctest(self):
+        names = ("Ends.Passes", "Ends.ZCrashesAfterOthers")
+        for properties in ("RUN_SERIAL ON", "RESOURCE_LOCK x", "TIMEOUT 60"):
+            result = run(registered(*names, properties=properties))
+            self.ends(result, 0, "2 passed, 0 failed")
+        self.ends(run(registered("Ends.Fails", properties="WILL_FAIL ON")), 0, "1 passed, 0 failed")
+
+    def test_only_what_is_selected_runs(self):
+        every = registered("Ends.Passes", "Ends.Fails", "Ends.PassesToo")
+        self.ends(run(every, options=["-R", "Passes$"]), 0, "1 passed, 0 failed")
+        self.ends(run(every, options=["-E", "Fails"]), 0, "2 passed, 0 failed")
+        self.ends(run(every, options=["-LE", "some"]), 1, "0 passed, 1 failed")
+        self.ends(run(every, options=["-R", "Passes", "--repeat", "until-pass:2"]), 0, "2 passed, 0 failed")
+        self.assertEqual(run_gate(every, "one | Passes$\n")[1].splitlines()[-1], "1 passed, 0 failed")
+
+    def test_each_has_one_result_in_the_record(self):
+        with tempfile.TemporaryDirectory() as root:
+            tests = registered("Ends.Passes", "Ends.Fails", "Ends.Skips", "Ends.Crashes") + 'add_test(other "true")\n'
+            (pathlib.Path(root) / "CTestTestfile.cmake").write_text(tests, encoding="utf-8")
+            subprocess.run([sys.executable, SCRIPT, root], capture_output=True, check=False)
+            cases = xml.parse(pathlib.Path(root) / "junit.xml").getroot().findall("testcase")
+            self.assertEqual({case.get("name"): case.get("status") for case in cases},
+                             {"Ends.Passes": "run", "Ends.Fails": "fail", "Ends.Skips": "notrun",
+                              "Ends.Crashes": "fail", "other": "run"})  # fmt: skip
+            self.assertEqual(len(cases), 5)
+
+
 if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
     unittest.main()
