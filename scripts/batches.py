@@ -20,8 +20,9 @@ import tempfile
 import time
 import xml.etree.ElementTree as xml
 
-# A part of a program, not the whole: several workers share it, and little is run again after a crash.
-SIZE = 50
+# A part of a program, not the whole: several workers share it, and little is run again after a crash. Not too few:
+# tests that stand together share what they compute.
+SIZE = 200
 LIMIT_S = 1500  # of one process: ctest's own, against what hangs
 # What gtest_discover_tests sets. A test with any other property (a lock, a time limit, a fixture) is ctest's.
 ALIKE = {"WORKING_DIRECTORY", "ENVIRONMENT", "LABELS", "SKIP_REGULAR_EXPRESSION"}

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <iostream>
 #include <set>
+#include <tuple>
 
 namespace writ::test {
 namespace {
@@ -142,6 +143,27 @@ constexpr Fill kFills[] = {Fill::plain, Fill::cancelling, Fill::spread,
                            Fill::equal, Fill::tiny,       Fill::special};
 constexpr int64_t kWindows[] = {1, 31, 32, 33, 256, 300}; // one for each kind of values
 
+/// A problem that the reference has evaluated, and that nobody changes. The bodies of a provider
+/// get the same ones, one body after another: those of one provider are kept, where one process
+/// runs its cases.
+Problem &evaluated(const Case &c, const std::string &contract, const Shape &shape, Fill fill,
+                   uint64_t seed) {
+  using Key = std::tuple<std::string, Dimensions, std::vector<int32_t>, int64_t, Fill, uint64_t>;
+  static std::string provider;
+  static std::map<Key, std::unique_ptr<Problem>> kept;
+  if (provider != c.provider)
+    kept.clear();
+  provider = c.provider;
+  auto &problem = kept[{contract, shape.dimensions, shape.positions, shape.window, fill, seed}];
+  if (!problem) {
+    problem = makeProblem(contract, shape.dimensions,
+                          {fill, seed, seed % 2 == 0, shape.positions,
+                           shape.window > 0 ? shape.window : kWindows[seed % std::size(kWindows)]});
+    problem->evaluate();
+  }
+  return *problem;
+}
+
 /// One body against the reference over one contract, shape and kind of values, split in each way.
 /// Returns what differs, or ""; adds what was compared to `elements`.
 std::string compare(const Case &c, const std::string &contract, const Shape &shape, Fill fill,
@@ -152,12 +174,7 @@ std::string compare(const Case &c, const std::string &contract, const Shape &sha
   if (!body)
     return "there is no such body";
   Random random(seed);
-  auto problem =
-      makeProblem(contract, shape.dimensions,
-                  {fill, seed, seed % 2 == 0, shape.positions,
-                   shape.window > 0 ? shape.window : kWindows[seed % std::size(kWindows)]});
-  problem->evaluate();
-  KernelCall call(*problem, map, seed);
+  KernelCall call(evaluated(c, contract, shape, fill, seed), map, seed);
   for (const Ranges &ranges : splits(call.units(), random)) {
     call.poison();
     call.run(body, ranges);

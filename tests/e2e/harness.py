@@ -4,6 +4,7 @@ Each test file is a unittest program; CMake registers every test method as a cte
 so methods are independent and share packages through the build folder.
 """
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -100,6 +101,7 @@ def position(path, text):
     return f"{before.count(chr(10)) + 1}:{len(before.rsplit(chr(10), 1)[-1]) + 1}"
 
 
+@functools.cache
 def random_model(*options, name="tiny"):
     """A model file with random weights, made once for each set of options."""
     WORK.mkdir(parents=True, exist_ok=True)
@@ -139,16 +141,22 @@ class locked:
         self.file.close()
 
 
+@functools.cache
+def stamp_of_tool():
+    """Changes with the tool, its runtime or the project's data. By size and time: to digest 180 MB takes longer than
+    most tests."""
+    files = [WRIT, BUILD / "lib" / "libwrit_runtime.so"]
+    for folder in ("contracts", "kernel_maps", "circuits"):
+        files += sorted((SOURCE / folder).rglob("*.json"))
+    found = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+@functools.cache
 def package(model, *options):
     """The package of a model, compiled once for each tool, model and options."""
     WORK.mkdir(parents=True, exist_ok=True)
-    stamp = hashlib.sha256()
-    for file in (WRIT, BUILD / "lib" / "libwrit_runtime.so"):
-        stamp.update(file.read_bytes())
-    for folder in ("contracts", "kernel_maps", "circuits"):
-        for file in sorted((SOURCE / folder).rglob("*.json")):
-            stamp.update(file.read_bytes())
-    stamp.update(f"{model} {options}".encode())
+    stamp = hashlib.sha256(f"{stamp_of_tool()} {model} {options}".encode())
     path = WORK / (model.stem + "-" + stamp.hexdigest()[:12])
     with locked(path):
         if not path.exists():

@@ -13,6 +13,7 @@ namespace writ {
 namespace {
 
 using test::bytesOf;
+using test::forgetPeakKilobytes;
 using test::GgufBuilder;
 using test::kMemoryBudget;
 using test::peakKilobytes;
@@ -50,7 +51,7 @@ TEST(Mutation, F12_SpoiltGgufFilesAreRefusedInBoundedMemory) {
   ASSERT_TRUE(tryOpen(good, "m.gguf"));
   size_t header = builder.place("data");
 
-  int64_t before = peakKilobytes();
+  int64_t before = forgetPeakKilobytes();
   Xorshift random(18);
   int opened = 0;
   for (int run = 0; run < runs; ++run)
@@ -69,7 +70,7 @@ TEST(Mutation, F12_SpoiltSafetensorsFilesAreRefusedInBoundedMemory) {
       GgufBuilder::raw(uint64_t{header.size()}) + header + std::string(11, 'x');
   ASSERT_TRUE(tryOpen(good, "m.safetensors"));
 
-  int64_t before = peakKilobytes();
+  int64_t before = forgetPeakKilobytes();
   Xorshift random(81);
   int opened = 0;
   for (int run = 0; run < runs; ++run)

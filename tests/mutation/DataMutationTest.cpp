@@ -24,7 +24,7 @@ protected:
     ASSERT_FALSE(files.empty());
     for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i)
       ASSERT_EQ(readers->read(kind, files[i], readers->good(files[i])).said, "") << files[i];
-    const int64_t before = peakKilobytes();
+    const int64_t before = forgetPeakKilobytes();
     Xorshift random(seed);
     int accepted = 0;
     for (int run = 0; run < runs; ++run) {

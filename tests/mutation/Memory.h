@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <sys/resource.h>
 
 namespace writ::test {
@@ -12,6 +13,14 @@ inline int64_t peakKilobytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss;
+}
+
+/// Forgets the peak, so that peakKilobytes() tells what comes from now on from what another test of
+/// this process has needed before; returns what is in use. proc(5), /proc/PID/clear_refs; without
+/// it the peak stays.
+inline int64_t forgetPeakKilobytes() {
+  std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
+  return peakKilobytes();
 }
 
 } // namespace writ::test

@@ -9,19 +9,13 @@
 #include "tests/import/ReadModel.h"
 #include "tests/import/SmallModels.h"
 #include "tests/import/Xorshift.h"
+#include "tests/mutation/Memory.h"
 
 #include <gtest/gtest.h>
 #include <limits>
-#include <sys/resource.h>
 
 namespace writ::test {
 namespace {
-
-int64_t peakKilobytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
-}
 
 /// A scalar of one of the format's types, or a string: extreme, or a size that something may have.
 std::pair<uint32_t, std::string> otherScalar(Xorshift &random) {
@@ -120,7 +114,7 @@ void spoil(GgufBuilder builder) {
   ASSERT_EQ(none.tokenizer, "");
   ASSERT_EQ(plan(instance, catalog), "");
 
-  const int64_t before = peakKilobytes();
+  const int64_t before = forgetPeakKilobytes();
   Xorshift random(44);
   int bound = 0, tokenized = 0, planned = 0;
   for (int run = 0; run < runs; ++run) {
@@ -138,7 +132,7 @@ void spoil(GgufBuilder builder) {
     EXPECT_TRUE(refusal.empty() || refusal.find(" [E") != std::string::npos) << refusal;
     planned += refusal.empty();
   }
-  EXPECT_LT(peakKilobytes() - before, 1'000'000);
+  EXPECT_LT(peakKilobytes() - before, kMemoryBudget);
   // A negative control: some mutations are harmless, most are not.
   EXPECT_GT(bound, runs / 20);
   EXPECT_LT(bound, runs / 2);
