@@ -79,7 +79,7 @@ def control():
     fewer = {"controls": controls["controls"][1:]}
     if not faults(rules, fewer, sources):
         wrong.append("a dimension without a control goes unnoticed")
-    if not faults(rules, controls, sources.replace("def test_S1_Threads(", "def test_other(")):
+    if not faults(rules, controls, sources.replace("def test_S2_Batches(", "def test_other(")):
         wrong.append("a test that is gone goes unnoticed")
     other = json.loads(json.dumps(controls))
     other["controls"][0]["negative"]["word"] = "another"
