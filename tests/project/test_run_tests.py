@@ -5,12 +5,17 @@ unresolved. Runs it on hand-written ctest folders with every way in which a test
 usage: test_run_tests.py BATCH_CASES [unittest's arguments]     the program of batch_cases.cpp
 """
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as xml
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "run-tests"
@@ -192,6 +197,19 @@ class Together(unittest.TestCase):
         self.ends(run(every, options=["-LE", "some"]), 1, "0 passed, 1 failed")
         self.ends(run(every, options=["-R", "Passes", "--repeat", "until-pass:2"]), 0, "2 passed, 0 failed")
         self.assertEqual(run_gate(every, "one | Passes$\n")[1].splitlines()[-1], "1 passed, 0 failed")
+
+    def test_one_that_is_selected_and_has_no_result_has_failed(self):
+        loader = importlib.machinery.SourceFileLoader("run_tests", str(SCRIPT))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
+        with unittest.mock.patch.object(sys, "path", [str(SCRIPT.parent), *sys.path]):
+            loader.exec_module(module)
+        module.run_batches = lambda tests, before: iter(())  # all are lost
+        with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()) as out:
+            (pathlib.Path(root) / "CTestTestfile.cmake").write_text(registered("Ends.Passes"), encoding="utf-8")
+            tally = module.Tally()
+            module.run([root], tally)
+            self.assertEqual(tally.report(), 1)
+        self.assertIn("FAILED Ends.Passes\nit was selected and has no result\n", out.getvalue())
 
     def test_each_has_one_result_in_the_record(self):
         with tempfile.TemporaryDirectory() as root:
