@@ -11,16 +11,12 @@
 namespace writ::reference {
 namespace {
 
-float roundedToBinary16(float value) {
-  return floatOfBinary16(binary16OfFloat(value));
-}
-
 struct TwoPass {
   TwoPass(const Call &call, Fields &fields);
   void evaluateQuery(int64_t row, int64_t head) const;
 
   const Call &call;
-  bool roundsQuery;
+  Rounding queryRounding;
   Reduction dot, tileSum;
   Function exponential;
   int64_t tile, rows, heads, kvHeads, headDim;
@@ -29,7 +25,8 @@ struct TwoPass {
 };
 
 TwoPass::TwoPass(const Call &call, Fields &fields)
-    : call(call), roundsQuery(fields.choose("q_compute", {"fp32", "fp16_rounded"}) == 1),
+    : call(call),
+      queryRounding(static_cast<Rounding>(fields.choose("q_compute", {"fp32", "fp16_rounded"}))),
       dot(call, fields, "score_reduction"), tileSum(call, fields, "tile_sum"),
       exponential(readFunction(call, fields, "exponential")), tile(fields.count("partition.tile")),
       rows(dimension(call, "rows")), heads(dimension(call, "heads")),
@@ -79,10 +76,7 @@ void TwoPass::evaluateQuery(int64_t row, int64_t head) const {
   std::vector<float> weight(static_cast<size_t>(end), 0.0f); // by position; 0 where it is not seen
   float maximum = -infinity;
   for (int64_t position = begin; position < end; ++position) {
-    auto q = [&](int64_t i) {
-      const float value = query.get(row, head * headDim + i);
-      return roundsQuery ? roundedToBinary16(value) : value;
-    };
+    auto q = [&](int64_t i) { return rounded(queryRounding, query.get(row, head * headDim + i)); };
     auto k = [&](int64_t i) { return stored(sequence.k, position, i); };
     const float product = dot.products(headDim, q, k, dot.unitElements());
     weight[position] = product * scale;
@@ -99,7 +93,7 @@ void TwoPass::evaluateQuery(int64_t row, int64_t head) const {
   }
   const auto inverse = static_cast<float>(1.0 / sum);
   for (int64_t position = begin; position < end; ++position)
-    weight[position] = roundedToBinary16(weight[position] * inverse);
+    weight[position] = rounded(Rounding::binary16, weight[position] * inverse);
   for (int64_t i = 0; i < headDim; ++i) {
     // A position that is not seen is a term of weight 0 and is not read.
     auto v = [&](int64_t position) {

@@ -1,8 +1,6 @@
 //===- AttentionWords.cpp - the arithmetic that an attention contract names ===//
 #include "ir/Reference/AttentionWords.h"
 
-#include "ir/Reference/Scalar.h"
-
 namespace writ::reference {
 namespace {
 
@@ -22,18 +20,6 @@ Rounding oneOf(Fields &fields, const char *field, const char *plain, const char 
 }
 
 } // namespace
-
-float rounded(Rounding rounding, float value) {
-  switch (rounding) {
-  case Rounding::binary16:
-    return floatOfBinary16(binary16OfFloat(value));
-  case Rounding::bfloat16:
-    return floatOfBfloat16(bfloat16OfFloat(value));
-  case Rounding::none:
-    break;
-  }
-  return value;
-}
 
 AttentionWords::AttentionWords(const Call &call, Fields &fields)
     : query(ofOperand(fields, "q_compute")), key(ofOperand(fields, "k_compute")),

@@ -7,14 +7,11 @@
 
 #include "ir/Reference/Function.h"
 #include "ir/Reference/Reduction.h"
+#include "ir/Reference/Scalar.h"
 
 #include <optional>
 
 namespace writ::reference {
-
-/// A value put into a storage of fewer bits and taken out again.
-enum class Rounding { none, binary16, bfloat16 };
-float rounded(Rounding rounding, float value);
 
 /// How a range of keys becomes m, l and o (`rescale`).
 enum class Softmax { tiles, eachKey, twoPasses };

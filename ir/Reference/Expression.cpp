@@ -282,7 +282,7 @@ private:
     if (kind == "float")
       return number(std::bit_cast<float>(static_cast<uint32_t>(asInteger(v))));
     if (kind == "rn16")
-      return number(floatOfBinary16(binary16OfFloat(static_cast<float>(asNumber(v)))));
+      return number(reference::rounded(Rounding::binary16, static_cast<float>(asNumber(v))));
     return number(other(kind, asNumber(v)));
   }
 

@@ -24,10 +24,13 @@ void storeRow(const Matrix &from, int64_t row, const std::string &storage,
     return;
   }
   const int64_t elements = quantizer->elements();
+  ActivationRow codes(storage, into, from.columns());
   for (int64_t block = 0; block < from.columns() / elements; ++block) {
     const BlockCodes made =
         quantizer->codesOf([&](int64_t i) { return from.get(row, block * elements + i); });
-    writeQ8Block(into, block, made.scale, made.codes);
+    for (int64_t i = 0; i < elements; ++i)
+      codes.setCode(block * elements + i, made.codes[static_cast<size_t>(i)]);
+    codes.setScale(block, made.scale);
   }
 }
 
@@ -76,8 +79,7 @@ void evaluateKvStore(Call &call) {
   const Matrix k = matrix(call, "k", rows, width), v = matrix(call, "v", rows, width);
   KvState &kv = kvState(call, kvHeads, headDim);
   if (isScalar(kv.storage) == quantizer.has_value() ||
-      (quantizer && (kv.storage != "q8_0" || quantizer->limit() > 127 ||
-                     quantizer->elements() != blockElements(kv.storage))))
+      (quantizer && (kv.storage != "q8_0" || quantizer->elements() != blockElements(kv.storage))))
     throw ReferenceError("field 'quantization' does not make what KV storage '" + kv.storage +
                          "' holds");
   for (int64_t row = 0; row < rows; ++row) {

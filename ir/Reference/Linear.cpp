@@ -53,14 +53,11 @@ void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm 
 }
 
 void evaluateElements(const Linear &linear, const Reduction &reduction, const Decoder &decoder,
-                      bool rounds) {
+                      Rounding ofActivation) {
   for (int64_t column = 0; column < linear.n; ++column) {
     const std::vector<float> weight = decoder.values(linear.weight.row(column), linear.k);
     for (int64_t row = 0; row < linear.rows; ++row) {
-      auto x = [&](int64_t i) {
-        const float value = linear.activation.get(row, i);
-        return rounds ? floatOfBfloat16(bfloat16OfFloat(flushed(value))) : value;
-      };
+      auto x = [&](int64_t i) { return rounded(ofActivation, linear.activation.get(row, i)); };
       auto w = [&](int64_t i) { return weight[i]; };
       linear.store(row, column, reduction.products(linear.k, x, w, reduction.unitElements()));
     }
@@ -78,10 +75,11 @@ void evaluateLinear(Call &call) {
   if (product >= 3)
     return evaluateLaneDots(call, fields, static_cast<LaneDots>(product - 3));
   const bool blocks = product < 2;
-  const bool rounds =
-      !blocks && fields.choose("activation_compute", {"fp32", "bf16_rounded_flushed"}) == 1;
+  auto ofActivation = Rounding::none;
   if (blocks)
     fields.require("activation_compute", "integer_codes");
+  else if (fields.choose("activation_compute", {"fp32", "bf16_rounded_flushed"}) == 1)
+    ofActivation = Rounding::bfloat16Flushed;
   fields.require("weight_compute", blocks ? "integer_codes" : "fp32");
   const Reduction reduction(call, fields, "reduction");
   fields.require("bias", "fp32_add_last");
@@ -99,7 +97,7 @@ void evaluateLinear(Call &call) {
     fields.require("block_term", "none");
     fields.require("block_accumulate", "none");
     fields.checkAllRead();
-    evaluateElements(Linear(call), reduction, decoder, rounds);
+    evaluateElements(Linear(call), reduction, decoder, ofActivation);
   }
 }
 

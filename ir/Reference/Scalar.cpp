@@ -64,4 +64,18 @@ float flushed(float value) {
   return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
 }
 
+float rounded(Rounding rounding, float value) {
+  switch (rounding) {
+  case Rounding::binary16:
+    return floatOfBinary16(binary16OfFloat(value));
+  case Rounding::bfloat16:
+    return floatOfBfloat16(bfloat16OfFloat(value));
+  case Rounding::bfloat16Flushed:
+    return rounded(Rounding::bfloat16, flushed(value));
+  case Rounding::none:
+    break;
+  }
+  return value;
+}
+
 } // namespace writ::reference

@@ -19,4 +19,8 @@ uint16_t bfloat16OfFloat(float value);
 /// Zero of its sign for a subnormal, any other value as it is.
 float flushed(float value);
 
+/// A value put into a storage of fewer bits and taken out again; bfloat16Flushed flushes it first.
+enum class Rounding { none, binary16, bfloat16, bfloat16Flushed };
+float rounded(Rounding rounding, float value);
+
 } // namespace writ::reference

@@ -193,13 +193,6 @@ Block readBlock(const std::string &storage, const std::byte *row, int64_t block)
   unknown(storage, "blocks");
 }
 
-void writeQ8Block(std::byte *row, int64_t block, float scale, const std::vector<int32_t> &codes) {
-  std::byte *bytes = row + block * rowBytes("q8_0", blockElements("q8_0"));
-  write(bytes, binary16OfFloat(scale));
-  for (size_t i = 0; i < codes.size(); ++i)
-    write(bytes + 2 + i, static_cast<int8_t>(codes[i]));
-}
-
 const CodesLayout &codesLayout(const std::string &storage) {
   if (auto layout = codesLayouts().find(storage); layout != codesLayouts().end())
     return layout->second;

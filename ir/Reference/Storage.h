@@ -31,8 +31,6 @@ struct Block {
   }
 };
 Block readBlock(const std::string &storage, const std::byte *row, int64_t block);
-/// A block of q8_0; its scale is rounded to binary16.
-void writeQ8Block(std::byte *row, int64_t block, float scale, const std::vector<int32_t> &codes);
 
 /// How a storage holds activation codes: the codes, scales and sums of a row one after the other,
 /// or block after block.
