@@ -75,11 +75,12 @@ void evaluateLinear(Call &call) {
   if (product >= 3)
     return evaluateLaneDots(call, fields, static_cast<LaneDots>(product - 3));
   const bool blocks = product < 2;
-  auto ofActivation = Rounding::none;
+  Rounding ofActivation = Rounding::none;
   if (blocks)
     fields.require("activation_compute", "integer_codes");
-  else if (fields.choose("activation_compute", {"fp32", "bf16_rounded_flushed"}) == 1)
-    ofActivation = Rounding::bfloat16Flushed;
+  else
+    ofActivation = static_cast<Rounding>(fields.choose(
+        "activation_compute", {"fp32", "fp16_rounded", "bf16_rounded", "bf16_rounded_flushed"}));
   fields.require("weight_compute", blocks ? "integer_codes" : "fp32");
   const Reduction reduction(call, fields, "reduction");
   fields.require("bias", "fp32_add_last");

@@ -69,8 +69,12 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
     unknown(id, "multiply_add", multiply);
 
   const std::string kind = word.value("order", "");
-  if (kind == "lanes" || kind == "slots" || kind == "block_lanes") {
-    order = kind == "lanes" ? Order::lanes : kind == "slots" ? Order::slots : Order::blockLanes;
+  if (kind == "slots" || kind == "block_lanes") {
+    order = kind == "slots" ? Order::slots : Order::blockLanes;
+    partials = word.at("lanes").get<int64_t>();
+  } else if (kind == "lanes" || kind == "lanes_rest_fp32" || kind == "lanes_rest_fp64") {
+    order = Order::lanes;
+    rest = kind == "lanes" ? Rest::inLanes : kind == "lanes_rest_fp32" ? Rest::fp32 : Rest::fp64;
     partials = word.at("lanes").get<int64_t>();
   } else if (kind == "segments" || kind == "segments_pairs") {
     order = Order::segments;
@@ -102,8 +106,9 @@ float Reduction::products(int64_t terms, const std::function<float(int64_t)> &a,
   if ((!isProduct && id != kLeftOpen) || wide)
     throw ReferenceError("reduction '" + id +
                          "' does not sum products in binary32, as is done here");
-  return run(terms, termsPerUnit,
-             [&](float sum, int64_t i) { return multiplyAdd(form, a(i), b(i), sum); });
+  return run(
+      terms, termsPerUnit, [&](float sum, int64_t i) { return multiplyAdd(form, a(i), b(i), sum); },
+      [&](int64_t i) { return a(i) * b(i); });
 }
 
 double Reduction::wideProducts(int64_t terms, const std::function<float(int64_t)> &a,
@@ -132,11 +137,13 @@ float Reduction::laneProducts(int64_t blocks, const std::function<float(int64_t)
 float Reduction::terms(int64_t terms, const std::function<float(int64_t)> &term) const {
   if (isProduct)
     throw ReferenceError("reduction '" + id + "' sums products, but terms are summed here");
-  return run(terms, unit, [&](float sum, int64_t i) { return sum + term(i); });
+  return run(
+      terms, unit, [&](float sum, int64_t i) { return sum + term(i); }, term);
 }
 
 float Reduction::run(int64_t terms, int64_t termsPerUnit,
-                     const std::function<float(float, int64_t)> &accumulate) const {
+                     const std::function<float(float, int64_t)> &accumulate,
+                     const std::function<float(int64_t)> &term) const {
   std::vector<float> partial(partials, 0.0f);
   switch (order) {
   case Order::ascending:
@@ -153,11 +160,13 @@ float Reduction::run(int64_t terms, int64_t termsPerUnit,
       partial[0] = accumulate(partial[0], i);
     break;
   }
-  case Order::lanes:
+  case Order::lanes: {
+    const int64_t end = rest == Rest::inLanes ? terms : terms / partials * partials;
     for (int64_t lane = 0; lane < partials; ++lane)
-      for (int64_t i = lane; i < terms; i += partials)
+      for (int64_t i = lane; i < end; i += partials)
         partial[lane] = accumulate(partial[lane], i);
-    break;
+    return addRest(merge(std::move(partial)), end, terms, term);
+  }
   case Order::slots:
     if (terms > partials)
       throw ReferenceError("reduction '" + id + "' has fewer slots than terms");
@@ -181,6 +190,20 @@ float Reduction::run(int64_t terms, int64_t termsPerUnit,
   }
   }
   return merge(std::move(partial));
+}
+
+/// The terms [begin, end), after the merge.
+float Reduction::addRest(float sum, int64_t begin, int64_t end,
+                         const std::function<float(int64_t)> &term) const {
+  if (rest == Rest::fp64) {
+    double wideSum = static_cast<double>(sum);
+    for (int64_t i = begin; i < end; ++i)
+      wideSum = wideSum + static_cast<double>(term(i));
+    return static_cast<float>(wideSum);
+  }
+  for (int64_t i = begin; i < end; ++i)
+    sum = sum + term(i);
+  return sum;
 }
 
 float Reduction::merge(std::vector<float> v) const {

@@ -47,14 +47,20 @@ public:
 
 private:
   enum class Order { lanes, slots, segments, ascending, blockLanes, leftOpen };
+  enum class Rest { inLanes, fp32, fp64 }; ///< of the lanes' terms that are no full round
   enum class Merge { treeHalves, treeAdjacent, treeHalvesAdjacent4, none };
 
+  /// `term` gives term i by itself, rounded to binary32.
   float run(int64_t terms, int64_t termsPerUnit,
-            const std::function<float(float, int64_t)> &accumulate) const;
+            const std::function<float(float, int64_t)> &accumulate,
+            const std::function<float(int64_t)> &term) const;
+  float addRest(float sum, int64_t begin, int64_t end,
+                const std::function<float(int64_t)> &term) const;
   float merge(std::vector<float> partials) const;
 
   std::string id;
   Order order = Order::ascending;
+  Rest rest = Rest::inLanes;
   Merge mergeOrder = Merge::none;
   bool isProduct = false, wide = false;
   MultiplyAdd form = MultiplyAdd::fma;

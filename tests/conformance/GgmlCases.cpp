@@ -30,6 +30,17 @@ void addLinear(std::vector<GgmlCase> &cases) {
   }
 }
 
+/// Rows that fill the lanes, leave a rest, and are shorter than one round of them; two sizes of
+/// batch.
+void addFloatLinear(std::vector<GgmlCase> &cases) {
+  for (const std::string storage : {"f32", "f16", "bf16"})
+    for (const int64_t k : {29, 32, 77, 576, 2816})
+      for (const Fill fill : kAllFills)
+        cases.push_back(simpleCase("linear_" + storage + "_" + storage + "_ggml_v0",
+                                   {{"rows", k == 77 ? 9 : 2}, {"k", k}, {"n", 3}}, fill, "mul_mat",
+                                   {"weight", "activation"}));
+}
+
 /// Blocks of zeros, of a few tiny values, and of the largest ones among those of `fill`.
 void addEdges(std::span<float> x) {
   constexpr float values[] = {0.0f,  -0.0f,  1e-38f, -1e-38f, 0x1p-149f, 0x1p-120f,
@@ -114,6 +125,7 @@ GgmlCase simpleCase(const std::string &contract, const Dimensions &dimensions, F
 void addGgmlLinear(std::vector<GgmlCase> &cases) {
   addQuantize(cases);
   addLinear(cases);
+  addFloatLinear(cases);
   addChains(cases);
 }
 

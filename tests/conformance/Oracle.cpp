@@ -216,6 +216,16 @@ void Oracle::linearLanes(int64_t row, int64_t column, Real &sum, Variables &vari
   }
 }
 
+/// To `bits` binary digits, the last of them no less than 2^least.
+double roundedTo(double value, int bits, int least) {
+  if (!std::isfinite(value))
+    return value;
+  int exponent;
+  std::frexp(value, &exponent);
+  const int unit = std::max(exponent - bits, least);
+  return std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+}
+
 /// A factor as the contract's words let the multiply-add see it.
 double Oracle::factor(const char *compute, double value) const {
   const auto flushed = [](double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; };
@@ -224,6 +234,10 @@ double Oracle::factor(const char *compute, double value) const {
     const double fraction = std::frexp(flushed(value), &exponent); // of 8 bits after the rounding
     return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
   }
+  if (declared[compute] == "fp16_rounded")
+    return roundedTo(value, 11, -24);
+  if (declared[compute] == "bf16_rounded")
+    return roundedTo(value, 8, -133);
   const auto &words = Data::get().vocabulary["words"]["reduction"];
   return words[declared["reduction"]].value("multiply_add", "") == "fma_flushed" ? flushed(value)
                                                                                  : value;

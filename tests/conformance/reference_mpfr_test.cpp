@@ -145,6 +145,13 @@ std::vector<Case> cases() {
   for (const std::string out : {"f16", "f32"})
     for (const int64_t k : {1, 33, 690})
       list.push_back({"linear_f16_f16_" + out + "_v0", {{"rows", 2}, {"k", k}, {"n", 5}}, all, {}});
+  // Less than a round of the lanes, a rest after one, and none.
+  for (const std::string storage : {"f32", "f16", "bf16"})
+    for (const int64_t k : {31, 33, 704})
+      list.push_back({"linear_" + storage + "_" + storage + "_ggml_v0",
+                      {{"rows", 2}, {"k", k}, {"n", 5}},
+                      storage == "f16" ? moderate : all,
+                      {}});
   list.push_back({"embedding_f16_f16_v0", {{"rows", 4}, {"vocabulary", 7}, {"n", 96}}, all, {}});
   for (const std::string pairing : {"interleaved", "split_half"})
     list.push_back({"rope_" + pairing + "_f16_v0",
@@ -370,6 +377,17 @@ TEST(C8_BoundSeesAFault, SumKeptInBinary16) {
     }
   }
   EXPECT_GT(worstErrorOverBound(*problem), 1);
+}
+
+// The rounding of an activation when it is read is part of the op: without it the result is far
+// off.
+TEST(C8_BoundSeesAFault, ActivationNotRounded) {
+  for (const std::string storage : {"f16", "bf16"})
+    EXPECT_GT(worstOf("linear_" + storage + "_" + storage + "_ggml_v0",
+                      {{"rows", 1}, {"k", 64}, {"n", 4}}, {},
+                      [](Problem &p) { p.contract["activation_compute"] = "fp32"; }),
+              1)
+        << storage;
 }
 
 TEST(C8_BoundSeesAFault, OneElementDropped) {

@@ -94,7 +94,7 @@ nlohmann::ordered_json drawReductions(const nlohmann::json &vocabulary, Random &
       if (order == "segments") {
         word["segments"] = partials;
         word["unit"] = random.below(2) ? 32 : 256;
-      } else if (order == "lanes" || order == "slots") {
+      } else if (order.starts_with("lanes") || order == "slots") {
         word["lanes"] = order == "slots" ? 32 : partials;
       } else {
         word["merge"] = "none";
