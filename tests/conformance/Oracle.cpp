@@ -325,8 +325,9 @@ void Oracle::logProbability() {
 
 double relativeErrorOf(const nlohmann::json &functions, const std::string &name) {
   for (const nlohmann::json &function : functions.at("functions"))
-    if (function.at("name") == name) // an ulp is at most 2^-23 of the value
-      return (function["max_ulp"].is_number() ? function["max_ulp"].get<double>() : 2) * 0x1p-23;
+    if (function.at("name") == name) // an ulp of binary32 is at most 2^-23 of the value
+      return (function["max_ulp"].is_number() ? function["max_ulp"].get<double>() : 2) *
+             (function.contains("max_ulp_of") ? 0x1p-10 : 0x1p-23);
   throw std::runtime_error("no function '" + name + "'");
 }
 

@@ -37,8 +37,7 @@ public:
   /// Whether an entry of functions.json has one binary32 argument and one binary32 result.
   static bool isBinary32(const nlohmann::json &function);
   /// Whether its error is counted in units of binary32 besides: not where a step rounds to
-  /// binary16, after which a small result has no digit. The bound of its contract judges such a
-  /// function.
+  /// binary16 (HalfSweep.h).
   static bool isSwept(const nlohmann::json &function);
 
 private:

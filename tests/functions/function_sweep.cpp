@@ -3,13 +3,15 @@
 //   function_sweep [--record] [--threads N] FUNCTION...     default: every binary32 function
 //
 // Holds all 2^32 results against the record of tests/data/functions and the error that
-// functions.json states. --record writes the record and prints what functions.json has to state:
-// for a new function. Minutes for each function; all processors, unless --threads says how many.
+// functions.json states; of a function that rounds its argument to binary16, all 2^16. --record
+// writes the record and prints what functions.json has to state: for a new function. Minutes for
+// each function; all processors, unless --threads says how many.
 //
 // exit status: 0 as recorded, 1 not, 2 wrong usage, 77 this processor cannot run it
 //
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/Data.h"
+#include "tests/functions/HalfSweep.h"
 #include "tests/functions/Record.h"
 #include "tests/functions/StepArrays.h"
 #include "tests/functions/Sweep.h"
@@ -55,6 +57,22 @@ std::string run(const std::string &name, unsigned threads, bool record) {
   return differenceFromRecord(functions, name, found);
 }
 
+/// The same of a function that rounds its argument to binary16; MPFR decides every result.
+std::string runHalves(const std::string &name, bool record) {
+  const nlohmann::json &functions = Data::get().functions;
+  const SweepResult found = sweepHalves(functions, name, productionForms(name), {1});
+  std::printf("%s: sha256 %s, max_ulp %.6f of binary16 at %a, %llu results decided by MPFR, %zu "
+              "forms of the kernels\n",
+              name.c_str(), found.digest.c_str(), statedUlp(found.maxUlp),
+              static_cast<double>(found.worstAt), static_cast<unsigned long long>(found.decided),
+              found.forms.size());
+  if (!found.fault.empty())
+    return found.fault;
+  if (record)
+    writeHalfRecord(functions, name, found);
+  return differenceFromHalfRecord(functions, name, found);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -79,12 +97,13 @@ int main(int argc, char **argv) {
   }
   if (names.empty())
     for (const auto &function : Data::get().functions["functions"])
-      if (StepArrays::isSwept(function))
+      if (StepArrays::isSwept(function) || roundsItsArgument(function))
         names.push_back(function["name"]);
   int status = 0;
   for (const std::string &name : names)
     try {
-      const std::string fault = run(name, threads, record);
+      const bool halves = roundsItsArgument(functionNamed(Data::get().functions, name));
+      const std::string fault = halves ? runHalves(name, record) : run(name, threads, record);
       if (!fault.empty())
         std::printf("error: %s\n", fault.c_str());
       status = fault.empty() ? status : 1;
