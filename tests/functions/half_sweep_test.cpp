@@ -61,7 +61,7 @@ TEST_F(F8_HalfFunction, AllArgumentsAreAsRecorded) {
 }
 
 TEST_F(F8_HalfFunction, AStepThatReadsTheUnroundedArgumentIsSeen) {
-  nlohmann::json wrong = altered("/steps/6", "y = rn16(rn(rn(half * x) * rn(1 + t)))");
+  nlohmann::json wrong = altered("/steps/4", "y = rn16(rn(rn(half * x) * rn(1 + t)))");
   EXPECT_FALSE(roundsItsArgument(functionNamed(wrong, kGelu)));
   EXPECT_NE(sweepHalves(wrong, kGelu, {}, kScreened).fault.find("does not read its argument"),
             std::string::npos);
@@ -78,7 +78,7 @@ TEST_F(F8_HalfFunction, AWrongDigitOfAConstantIsSeen) {
 }
 
 TEST_F(F8_HalfFunction, AResultThatIsNoBinary16IsSeen) {
-  const nlohmann::json wrong = altered("/steps/6", "y = rn(rn(half * h) * rn(1 + t))");
+  const nlohmann::json wrong = altered("/steps/4", "y = rn(rn(half * h) * rn(1 + t))");
   EXPECT_TRUE(std::isinf(sweepHalves(wrong, kGelu, {}, kScreened).maxUlp));
 }
 

@@ -1,6 +1,6 @@
 //===- functions_ggml.h - ggml's elementary functions ---------------------===//
 //
-// exp_f32_ggml_v0, silu_f32_ggml_v0 and gelu_f16_ggml_v0 of contracts/functions.json, step by step.
+// exp_f32_ggml_v0, silu_f32_ggml_v0, tanh_f32_v0 and gelu_f16_ggml_v0 of contracts/functions.json, step by step.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -39,6 +39,28 @@ inline float siluF32Ggml(float x) {
   return x / (1.0f + expF32Ggml(0.0f - x));
 }
 
+/// tanh_f32_v0.
+inline float tanhF32(float x) {
+  constexpr float kNear = 0x1.4p-1f;
+  constexpr float kT0 = -0x1.555532p-2f, kT1 = 0x1.110726p-3f, kT2 = -0x1.b83c5cp-5f,
+                  kT3 = 0x1.5226a2p-6f, kT4 = -0x1.75e1e4p-8f;
+  if (x == 0.0f)
+    return x;
+  const float a = __builtin_fabsf(x), z = x * x;
+  float t;
+  if (a < kNear) {
+    float p = kT4;
+    p = __builtin_fmaf(p, z, kT3);
+    p = __builtin_fmaf(p, z, kT2);
+    p = __builtin_fmaf(p, z, kT1);
+    p = __builtin_fmaf(p, z, kT0);
+    t = __builtin_fmaf(p, z * a, a);
+  } else {
+    t = 1.0f - 2.0f / (expF32(a + a) + 1.0f);
+  }
+  return x < 0.0f ? -t : t;
+}
+
 inline float geluF16Ggml(float x) {
   constexpr float kCoefficient = 0x1.6e4e26p-5f, kSqrt2OverPi = 0x1.988454p-1f;
   if (x != x)
@@ -50,9 +72,7 @@ inline float geluF16Ggml(float x) {
   const float h = floatFromHalf(halfFromFloat(x));
   const float q = 1.0f + kCoefficient * h * h;
   const float a = kSqrt2OverPi * h * q;
-  const float e = expF32(2.0f * __builtin_fabsf(a));
-  const float magnitude = 1.0f - 2.0f / (e + 1.0f);
-  const float t = a < 0.0f ? -magnitude : magnitude;
+  const float t = tanhF32(a);
   return floatFromHalf(halfFromFloat((0.5f * h) * (1.0f + t)));
 }
 
