@@ -285,7 +285,8 @@ def main():
         if options.check or options.renew:
             return checked(options)
         record = read_record() if RECORD.exists() else {"models": {}}
-        record = head() | {"models": record["models"]}
+        if not options.page:
+            record = head() | {"models": record["models"]}
         for name in [] if options.page else options.models:
             with tempfile.TemporaryDirectory() as folder:
                 record["models"][name] = measure(name, options, pathlib.Path(folder))

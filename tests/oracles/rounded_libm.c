@@ -1,5 +1,5 @@
-/* The functions of libm that ggml takes of binary32, each as binary64's rounded once: put before the
- * pinned llama.cpp with LD_PRELOAD, they take out of a comparison what the C library decides.
+/* The functions of libm that ggml takes of binary32, each as binary64's rounded once: put before
+ * the pinned llama.cpp with LD_PRELOAD, they take out of a comparison what the C library decides.
  * scripts/evidence/ggml_model.py builds it. */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 //===- functions_ggml.h - ggml's elementary functions ---------------------===//
 //
-// exp_f32_ggml_v0, silu_f32_ggml_v0, tanh_f32_v0 and gelu_f16_ggml_v0 of contracts/functions.json, step by step.
+// exp_f32_ggml_v0, silu_f32_ggml_v0, tanh_f32_v0 and gelu_f16_ggml_v0 of contracts/functions.json,
+// step by step.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
