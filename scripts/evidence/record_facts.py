@@ -19,7 +19,8 @@ KNOWN_ANSWERS = {"sample": "F11_Sampler.", "select_rows": "C8_SelectRows."}
 PRODUCTION, THREADED = "C8_ProductionEqualsReference.BitForBit/", "C8_ThreadedEqualsReference.BitForBit/"
 THREADS = [1, 2, 3, 7]
 # What chooses shapes, values and splits, and compares.
-INPUTS = ["Data.*", "KernelCall.*", "Problem.*", "Shapes.*", "kernels_test.cpp", "threaded_test.cpp"]
+INPUTS = ["Compare.*", "Data.*", "Evaluated.*", "Fill.*", "KernelCall.*", "Problem.*", "Shapes.*", "kernels_test.cpp",
+          "threaded_test.cpp"]  # fmt: skip
 
 
 def _contract(subject):
@@ -28,7 +29,7 @@ def _contract(subject):
 
 
 def contract(bench, subject):
-    """The reference against an oracle that shares nothing with it."""
+    """The reference against an oracle that shares nothing with it, not even the reading of stored bytes."""
     facts = Facts()
     family = _contract(subject)["family"]
     if family in KNOWN_ANSWERS:
@@ -43,8 +44,10 @@ def contract(bench, subject):
             "oracle": "MPFR",
             "bound": _contract(subject)["bound"]["formula"],
             "worst_error_over_bound": worst,
-            "shapes": len(chosen),
+            "shapes": sorted({t["shape"] for t in chosen.values()}),
+            "fills": sorted({fill for t in chosen.values() for fill in t["fills"].split(",")}),
             "inputs": sum(int(t["inputs"]) for t in chosen.values()),
+            "elements": sum(int(t["elements"]) for t in chosen.values()),
             "seeds": [1, 2],
         }
         if worst is not None and not worst <= 1:

@@ -1,10 +1,9 @@
 //===- AttentionOracle.cpp - exact attention and KV state -----------------===//
 #include "tests/conformance/AttentionOracle.h"
 
-#include "ir/Reference/Scalar.h"
-#include "ir/Reference/Storage.h"
 #include "tests/conformance/Bound.h"
 #include "tests/conformance/Oracle.h"
+#include "tests/conformance/OracleStorage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,17 +15,14 @@ namespace {
 double storedValue(const reference::KvState &kv, const std::vector<std::byte> &plane,
                    int64_t index) {
   if (!kv.storage.starts_with("q"))
-    return reference::readScalar(kv.storage, plane.data(), index);
-  const int64_t elements = reference::blockElements(kv.storage);
-  const reference::Block block = reference::readBlock(kv.storage, plane.data(), index / elements);
-  return double(block.scale) * block.code[static_cast<size_t>(index % elements)];
+    return oracle::scalarAt(kv.storage, plane.data(), index);
+  const oracle::BlockElement e = oracle::blockElementAt(kv.storage, plane.data(), index);
+  return e.scale * e.code; // exact
 }
 
 /// An operand as a `…_compute` field lets the op see it.
 double taken(const nlohmann::json &word, double stored) {
-  if (word != "fp16_rounded")
-    return stored;
-  return reference::floatOfBinary16(reference::binary16OfFloat(static_cast<float>(stored)));
+  return word == "fp16_rounded" ? oracle::roundedToBinary16(stored) : stored;
 }
 
 /// Only the variables that the bound names.
@@ -75,8 +71,8 @@ void Attention::readKeys(int64_t row, int64_t head) {
   const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
   std::vector<double> query;
   for (int64_t i = 0; i < dim; ++i)
-    query.push_back(
-        taken(declared["q_compute"], problem.element("q", (row * d("heads") + head) * dim + i)));
+    query.push_back(taken(declared["q_compute"],
+                          oracle::valueOf(problem, "q", (row * d("heads") + head) * dim + i)));
   scores.clear();
   values.clear();
   largestDot = 0;
@@ -127,7 +123,7 @@ void Attention::judgeQuery(int64_t row, int64_t head) {
     capScores();
   std::vector<Real> all = scores; // with the sink
   if (declared["sinks"] != "none")
-    all.push_back(Real(problem.element("sinks", head)));
+    all.push_back(Real(oracle::valueOf(problem, "sinks", head)));
   const Real largest = *std::max_element(all.begin(), all.end());
   const Real least = *std::min_element(all.begin(), all.end());
   Real sum;
@@ -164,7 +160,7 @@ void Attention::judgeQuery(int64_t row, int64_t head) {
     variables["weighted_abs"] = magnitude;
     variables["max_abs_value"] = largestValue;
     variables["abs_exact"] = std::fabs(exact.toDouble());
-    judge(problem.element("out", (row * d("heads") + head) * dim + i), exact,
+    judge(oracle::valueOf(problem, "out", (row * d("heads") + head) * dim + i), exact,
           declaredOf(declared, variables));
   }
 }
@@ -187,7 +183,7 @@ void kvStoreOracle(Problem &problem, const nlohmann::json &declared, const Judge
     for (const bool isK : {true, false})
       for (int64_t i = 0; i < width; ++i) {
         const auto given = [&](int64_t column) {
-          return double(problem.element(isK ? "k" : "v", row * width + column));
+          return double(oracle::valueOf(problem, isK ? "k" : "v", row * width + column));
         };
         double magnitude = 0;
         for (int64_t j = i / block * block; j < (i / block + 1) * block; ++j)

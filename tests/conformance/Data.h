@@ -1,4 +1,4 @@
-//===- Data.h - the data files, random and adversarial values -------------===//
+//===- Data.h - the data files, buffers, random numbers -------------------===//
 #pragma once
 
 #include <cstddef>
@@ -39,19 +39,6 @@ private:
   std::vector<std::byte> memory;
 };
 
-/// What values an input is filled with.
-enum class Fill {
-  plain,       ///< magnitudes of a trained model
-  cancelling,  ///< neighbours that nearly cancel
-  spread,      ///< magnitudes over many powers of two
-  equal,       ///< one value
-  tiny,        ///< subnormals and values near them
-  dominating,  ///< few values that are larger than all the others together
-  alternating, ///< magnitudes near 1, of alternating sign: sums cancel as a whole
-  special      ///< NaN, infinities, -0, the largest and least values among others
-};
-const char *nameOf(Fill fill);
-
 /// A small generator of its own, so that inputs are the same everywhere.
 class Random {
 public:
@@ -61,20 +48,10 @@ public:
     return static_cast<int64_t>(bits() % static_cast<uint64_t>(bound));
   }
   double uniform(double low, double high);
-  float value(Fill fill, int64_t index);
 
 private:
   uint64_t state;
-  float last = 0;
 };
-
-/// Fills a tensor of `storage` whose rows have `columns` elements.
-void fill(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
-          Random &random);
-
-/// Fills rows of activation codes: any codes that a quantization can give, with their sums.
-void fillCodes(std::span<std::byte> bytes, const std::string &storage, int64_t columns, Fill fill,
-               Random &random);
 
 float floatAt(std::span<const std::byte> bytes, int64_t index);
 /// Equal bits, or both NaN.

@@ -7,10 +7,9 @@ namespace writ::test {
 
 using Json = nlohmann::json;
 
-inline const std::vector<Fill> kAllFills{Fill::plain, Fill::cancelling, Fill::spread,
-                                         Fill::equal, Fill::tiny,       Fill::special};
-inline const std::vector<Fill> kFiniteFills{Fill::plain, Fill::cancelling, Fill::spread,
-                                            Fill::equal, Fill::tiny};
+inline const std::vector<Fill> kAllFills(std::begin(kFills), std::end(kFills));
+/// All but `special`, which is the last.
+inline const std::vector<Fill> kFiniteFills(std::begin(kFills), std::end(kFills) - 1);
 
 /// ggml writes the K of its super-blocks large.
 inline std::string ggmlType(std::string storage) {

@@ -87,6 +87,7 @@ void addChains(std::vector<GgmlCase> &cases) {
     GgmlBuilder builder;
     builder.result.name = contract + ".after_quantize";
     builder.result.contract = contract;
+    builder.result.through = {codes->contract["id"]};
     builder.result.op = {{"op", "mul_mat"}, {"threads", 2}};
     builder.operand(*linear, "weight");
     builder.operand(*codes, "input");

@@ -14,9 +14,10 @@ namespace writ::test {
 
 struct GgmlCase {
   std::string name;
-  std::string contract; ///< that the case is about, the last one of a chain
-  bool isExact = true;  ///< the contract states ggml's order: the same bits
-  nlohmann::json op;    ///< as ggml-oracle reads it; an input's "offset" counts from `bytes`' start
+  std::string contract;                  ///< that the case is about, the last one of a chain
+  std::vector<std::string> through = {}; ///< those before it in a chain
+  bool isExact = true;                   ///< the contract states ggml's order: the same bits
+  nlohmann::json op; ///< as ggml-oracle reads it; an input's "offset" counts from `bytes`' start
   std::vector<std::byte> bytes; ///< of the inputs
   /// What the reference makes of them; binary32 values, or rows of codes.
   std::function<std::vector<std::byte>()> evaluate;

@@ -4,7 +4,6 @@
 #include "ir/Reference/Storage.h"
 
 #include <cmath>
-#include <numeric>
 
 namespace writ::test {
 namespace {
@@ -67,8 +66,9 @@ void addGates(std::vector<GgmlCase> &cases) {
 
 /// Rows of a matrix by an index that `rows` of the problem holds.
 GgmlCase gathered(const std::string &contract, const Dimensions &dimensions, Fill fill,
-                  const std::string &operand, const std::vector<int32_t> &indices) {
-  GgmlBuilder builder{simpleCase(contract, dimensions, fill, "get_rows", {operand})};
+                  const std::string &operand, const std::vector<int32_t> &indices,
+                  const std::string &op = "get_rows", const Json &parameters = Json::object()) {
+  GgmlBuilder builder{simpleCase(contract, dimensions, fill, op, {operand}, parameters)};
   builder.input("i32", {static_cast<int64_t>(indices.size())}, std::as_bytes(std::span(indices)));
   return std::move(builder.result);
 }
@@ -84,12 +84,18 @@ void addEmbeddings(std::vector<GgmlCase> &cases) {
       cases.push_back(gathered(contract, dimensions, fill, "weight", problem->call.rows.token));
     }
   }
-  // The scale of a family that has one: of rows that are taken in their order.
-  const std::string contract = "embedding_f32_sqrt_n_v0";
-  GgmlCase scaled = simpleCase(contract, {{"rows", 5}, {"vocabulary", 5}, {"n", 640}}, Fill::plain,
-                               "scale", {"weight"}, {{"s", std::sqrt(640.0f)}});
-  std::iota(scaled.problem->call.rows.token.begin(), scaled.problem->call.rows.token.end(), 0);
-  cases.push_back(std::move(scaled));
+  // The scale of a family that has one; its root is no power of two.
+  for (const std::string storage :
+       {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k", "f32", "f16", "bf16"}) {
+    const int64_t n = storage.ends_with("_k") ? 512 : 96;
+    for (const Fill fill : {Fill::plain, Fill::tiny}) {
+      const std::string contract = "embedding_" + storage + "_sqrt_n_v0";
+      const Dimensions dimensions{{"rows", 2}, {"vocabulary", 5}, {"n", n}};
+      const auto problem = makeProblem(contract, dimensions, {fill, 11, false, {}});
+      cases.push_back(gathered(contract, dimensions, fill, "weight", problem->call.rows.token,
+                               "get_rows_scale", {{"s", std::sqrt(static_cast<float>(n))}}));
+    }
+  }
 }
 
 void addCopies(std::vector<GgmlCase> &cases) {

@@ -1,4 +1,5 @@
 //===- GgmlPositions.cpp - RoPE and attention beside ggml -------------------===//
+#include "tests/conformance/Bound.h"
 #include "tests/conformance/GgmlBuilder.h"
 
 #include "ir/Reference/Storage.h"
@@ -7,16 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace writ::test {
 namespace {
-
-float largestOf(std::span<const float> values) {
-  float largest = 0;
-  for (const float value : values)
-    largest = std::max(largest, std::fabs(value));
-  return largest;
-}
 
 /// ggml makes the cosines itself: the table, then the rotation.
 void addRope(std::vector<GgmlCase> &cases, const std::string &contract, int mode, float base,
@@ -47,9 +42,31 @@ void addRope(std::vector<GgmlCase> &cases, const std::string &contract, int mode
   one.storage = "f32";
   one.width = 2 * dim;
   one.problem = rope;
-  const double largest = largestOf(rope->floats("input"));
-  one.tolerance = [largest](size_t, float) { // of two products: the factors' ulp and the roundings
-    return 8 * 0x1p-24 * largest;
+  one.through = {table->contract["id"]};
+  // Both multiply the same angles, by the contract's word for them; so of its table's bound what
+  // the function is off counts, and as much as an ulp of the C library's. Then each is within the
+  // rotation's bound.
+  one.tolerance = [rope, table](size_t i, float) {
+    const int64_t dims = rope->call.dimensions.at("rope_dims"), pairs = dims / 2;
+    const int64_t dim = rope->call.dimensions.at("head_dim");
+    const bool interleaved = rope->contract["pairing"] == "interleaved";
+    const auto at = static_cast<int64_t>(i) % dim, head = static_cast<int64_t>(i) - at;
+    if (at >= dims) // copied
+      return 0.0;
+    const int64_t pair = interleaved ? at / 2 : at % pairs;
+    const int64_t first = head + (interleaved ? 2 * pair : pair);
+    const int64_t second = first + (interleaved ? 1 : pairs);
+    const double x0 = std::fabs(rope->element("input", first));
+    const double x1 = std::fabs(rope->element("input", second));
+    const int64_t row = static_cast<int64_t>(i) / (2 * dim) * dims;
+    const double c = std::fabs(rope->element("table", row + pair));
+    const double s = std::fabs(rope->element("table", row + pairs + pair));
+    const bool isFirst = at == first - head;
+    const double ofFunction =
+        evaluateBound(table->contract, {{"abs_angle", 0}, {"pairs", double(pairs)}}) + 0x1p-24;
+    return 2 * evaluateBound(rope->contract, {{"abs_first", x0 * (isFirst ? c : s)},
+                                              {"abs_second", x1 * (isFirst ? s : c)}}) +
+           (x0 + x1) * ofFunction;
   };
   one.evaluate = [table, rope] {
     const std::vector<std::byte> made = outputOf(*table);
@@ -75,24 +92,72 @@ std::vector<std::byte> byHead(const std::vector<std::byte> &plane, int64_t heads
   return result;
 }
 
+/// The keys that the query of a problem of one row sees: scores' weights, of the largest one.
+std::vector<double> weightsOf(const Problem &problem, int64_t head, int64_t keys) {
+  const int64_t dim = problem.call.dimensions.at("head_dim");
+  const int64_t kvHeads = problem.kv.kvHeads;
+  const int64_t kvHead = head / (problem.call.dimensions.at("heads") / kvHeads);
+  std::vector<double> weights;
+  for (int64_t key = 0; key < keys; ++key) {
+    double score = 0;
+    for (int64_t i = 0; i < dim; ++i)
+      score += double(problem.element("q", head * dim + i)) *
+               reference::readScalar("f16", problem.kv.sequences[0].k.data(),
+                                     (key * kvHeads + kvHead) * dim + i);
+    weights.push_back(score * problem.call.numbers.at("scale"));
+  }
+  const double largest = *std::max_element(weights.begin(), weights.end());
+  for (double &weight : weights)
+    weight = std::exp(weight - largest);
+  return weights;
+}
+
+/// How far sums in binary16, key by key, may be from the exact value: one rounding of each term and
+/// one of each partial sum, none larger than half an ulp of 2^-10.
+std::vector<double> runningErrors(const Problem &problem, int64_t keys) {
+  const int64_t heads = problem.call.dimensions.at("heads");
+  const int64_t dim = problem.call.dimensions.at("head_dim"), kvHeads = problem.kv.kvHeads;
+  std::vector<double> errors;
+  for (int64_t head = 0; head < heads; ++head) {
+    const std::vector<double> weights = weightsOf(problem, head, keys);
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (int64_t i = 0; i < dim; ++i) {
+      double sum = 0, error = 0;
+      for (int64_t key = 0; key < keys; ++key) {
+        const int64_t at = (key * kvHeads + head / (heads / kvHeads)) * dim + i;
+        const double term = weights[static_cast<size_t>(key)] *
+                            reference::readScalar("f16", problem.kv.sequences[0].v.data(), at);
+        sum += term;
+        error += std::fabs(term) + std::fabs(sum);
+      }
+      errors.push_back(0x1p-11 * error / total);
+    }
+  }
+  return errors;
+}
+
 /// One query over `keys` positions, by ggml's products and soft_max over as many cells as llama.cpp
-/// asks for, those without a key being masked; or by its flash attention.
-void addAttention(std::vector<GgmlCase> &cases, int32_t keys, int64_t dim, bool flash) {
-  const std::string contract = "attention_f16_kv_two_pass_ggml_v0";
+/// asks for, those without a key, or before the window, being masked; or by its flash attention.
+void addAttention(std::vector<GgmlCase> &cases, int32_t keys, int64_t dim, bool flash,
+                  int64_t window = 0) {
+  const std::string contract =
+      window > 0 ? "attention_f16_kv_window_two_pass_ggml_v0" : "attention_f16_kv_two_pass_ggml_v0";
   const int64_t heads = 4, kvHeads = 2, cells = (keys + 255) / 256 * 256;
   const Dimensions dimensions{
       {"rows", 1}, {"heads", heads}, {"kv_heads", kvHeads}, {"head_dim", dim}};
   const std::shared_ptr<Problem> problem =
-      makeProblem(contract, dimensions, {Fill::plain, 11, false, {keys - 1}});
+      makeProblem(contract, dimensions, {Fill::plain, 11, false, {keys - 1}, window});
   reference::KvState::Sequence sequence = problem->kv.sequences.at(0);
   for (auto *plane : {&sequence.k, &sequence.v})
     plane->resize(
         static_cast<size_t>(2 * cells * kvHeads * dim)); // cells that hold nothing are zero
   std::vector<float> mask(static_cast<size_t>(cells), -std::numeric_limits<float>::infinity());
-  std::fill_n(mask.begin(), keys, 0.0f);
+  const int64_t first = window > 0 ? std::max<int64_t>(0, keys - window) : 0;
+  std::fill(mask.begin() + first, mask.begin() + keys, 0.0f);
   GgmlBuilder builder;
   GgmlCase &one = builder.result;
   one.name = contract + ".head_dim" + std::to_string(dim) + ".keys" + std::to_string(keys) +
+             (window > 0 ? ".window" + std::to_string(window) : "") +
              (flash ? ".flash" : ".soft_max");
   one.contract = contract;
   one.isExact = !flash; // which is another arithmetic: sums in binary16, rescaled for each key
@@ -109,11 +174,8 @@ void addAttention(std::vector<GgmlCase> &cases, int32_t keys, int64_t dim, bool 
   one.storage = "f32";
   one.width = heads * dim;
   one.problem = problem;
-  double largest = 0; // |v|
-  for (size_t i = 0; i < sequence.v.size() / 2; ++i)
-    largest = std::max(
-        largest, std::fabs(double(reference::readScalar("f16", sequence.v.data(), int64_t(i)))));
-  one.tolerance = [largest, keys](size_t, float) { return double(keys) * 0x1p-11 * largest; };
+  if (flash)
+    one.tolerance = [errors = runningErrors(*problem, keys)](size_t i, float) { return errors[i]; };
   one.evaluate = [problem] { return outputOf(*problem); };
   cases.push_back(std::move(one));
 }
@@ -127,6 +189,9 @@ void addGgmlPositions(std::vector<GgmlCase> &cases) {
   for (const int32_t keys : {1, 31, 256, 300, 777})
     addAttention(cases, keys, 64, false);
   addAttention(cases, 257, 256, false);
+  for (const int32_t keys : {20, 300, 777}) // fewer than the window, and more
+    for (const int64_t window : {32, 257})
+      addAttention(cases, keys, 64, false, window);
   for (const int32_t keys : {256, 512}) // as many as there are cells: no mask
     addAttention(cases, keys, 64, true);
 }

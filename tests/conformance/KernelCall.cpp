@@ -3,6 +3,7 @@
 
 #include "compiler/Emit/PackWeights.h"
 #include "ir/Reference/Storage.h"
+#include "tests/conformance/Compare.h"
 #include "tests/conformance/Match.h"
 
 #include <algorithm>
@@ -13,51 +14,26 @@ namespace writ::test {
 namespace {
 
 constexpr int64_t kPageTokens = 16, kLayers = 3, kLayer = 1;
-constexpr std::byte kKvPoison{0xfe}; // a NaN of binary16, twice
+// What is read by mistake is a NaN of every storage; what is to be written is none, so that a NaN
+// of the reference is not taken for it.
+constexpr std::byte kUnseen{0xff};
 constexpr int32_t kNoPage = 1 << 28; // far outside of the planes: reading it ends the test
 
-std::string at(const std::string &operand, int64_t row, int64_t column, double found,
-               double expected) {
-  char text[160];
-  std::snprintf(text, sizeof(text), "%s[%lld][%lld] is %a, the reference has %a", operand.c_str(),
-                static_cast<long long>(row), static_cast<long long>(column), found, expected);
+/// The first difference of two tensors of one storage, in words; padding of activation rows is
+/// nobody's.
+std::string describeDifference(const std::string &name, const std::string &storage, int64_t width,
+                               std::span<const std::byte> expected,
+                               std::span<const std::byte> found) {
+  const Comparison comparison = compare(storage, width, expected, found);
+  if (comparison.differences == 0)
+    return "";
+  char text[200];
+  std::snprintf(text, sizeof(text), "%s%s%s[%lld][%lld] is %s 0x%llx, the reference has 0x%llx",
+                name.c_str(), comparison.part.empty() ? "" : " ", comparison.part.c_str(),
+                static_cast<long long>(comparison.row), static_cast<long long>(comparison.column),
+                storage.c_str(), static_cast<unsigned long long>(comparison.got),
+                static_cast<unsigned long long>(comparison.expected));
   return text;
-}
-
-/// The first difference of two tensors of one storage; padding of activation rows is nobody's.
-std::string compare(const std::string &name, const reference::Operand &expected,
-                    std::span<const std::byte> found) {
-  const int64_t columns = expected.shape.back();
-  const int64_t stride = reference::rowBytes(expected.storage, columns);
-  const int64_t rows = static_cast<int64_t>(expected.bytes.size()) / stride;
-  for (int64_t row = 0; row < rows; ++row) {
-    std::byte *a = expected.bytes.data() + row * stride;
-    auto *b = const_cast<std::byte *>(found.data()) + row * stride;
-    if (expected.storage.starts_with("i8_") || expected.storage.starts_with("q8_")) {
-      const reference::ActivationRow x(expected.storage, a, columns),
-          y(expected.storage, b, columns);
-      for (int64_t i = 0; i < columns; ++i)
-        if (x.code(i) != y.code(i))
-          return at(name + " code", row, i, y.code(i), x.code(i));
-      for (int64_t block = 0; block < columns / x.blockElements(); ++block)
-        if (!sameFloat(x.scale(block), y.scale(block)))
-          return at(name + " scale", row, block, y.scale(block), x.scale(block));
-      for (int64_t block = 0; x.hasValueSum() && block < columns / x.blockElements(); ++block)
-        if (!sameFloat(x.valueSum(block), y.valueSum(block)))
-          return at(name + " sum of values", row, block, y.valueSum(block), x.valueSum(block));
-      const int64_t runs = x.sumElements() ? columns / x.sumElements() : 0;
-      for (int64_t run = 0; run < runs; ++run)
-        if (x.sum(run) != y.sum(run))
-          return at(name + " sum", row, run, y.sum(run), x.sum(run));
-    } else if (expected.storage == "f32") {
-      for (int64_t i = 0; i < columns; ++i)
-        if (!sameFloat(floatAt({a, size_t(stride)}, i), floatAt({b, size_t(stride)}, i)))
-          return at(name, row, i, floatAt({b, size_t(stride)}, i), floatAt({a, size_t(stride)}, i));
-    } else if (std::memcmp(a, b, static_cast<size_t>(stride)) != 0) {
-      return name + " differs in row " + std::to_string(row);
-    }
-  }
-  return "";
 }
 
 } // namespace
@@ -148,9 +124,10 @@ std::byte *KernelCall::pageAddress(bool isK, int64_t sequence, int64_t position)
 }
 
 void KernelCall::copyToPages() {
-  std::fill_n(planes.base(), planes.bytes().size(), kKvPoison);
-  if (problem.family() == "kv_store")
-    return; // the kernel is the one who writes
+  const bool isWritten = problem.family() == "kv_store"; // the kernel is the one who writes
+  std::fill_n(planes.base(), planes.bytes().size(), isWritten ? kPoison : kUnseen);
+  if (isWritten)
+    return;
   for (size_t sequence = 0; sequence < problem.kv.sequences.size(); ++sequence)
     for (const bool isK : {true, false}) {
       const auto &plane = isK ? problem.kv.sequences[sequence].k : problem.kv.sequences[sequence].v;
@@ -233,7 +210,7 @@ void KernelCall::run(writ_body body, const std::vector<std::pair<int64_t, int64_
 /// Every byte of both planes: what the reference stored, and nothing else touched.
 std::string KernelCall::kvDifference() const {
   KernelCall &self = const_cast<KernelCall &>(*this);
-  std::vector<std::byte> expected(planes.bytes().size(), kKvPoison);
+  std::vector<std::byte> expected(planes.bytes().size(), kPoison);
   const reference::Rows &rows = problem.call.rows;
   for (size_t row = 0; row < rows.position.size(); ++row)
     for (const bool isK : {true, false}) {
@@ -242,15 +219,8 @@ std::string KernelCall::kvDifference() const {
       std::copy_n((isK ? sequence.k : sequence.v).data() + rows.position[row] * view.token_stride,
                   view.token_stride, expected.data() + (page - planes.bytes().data()));
     }
-  for (size_t i = 0; i < expected.size(); i += 2) {
-    if (std::memcmp(expected.data() + i, planes.bytes().data() + i, 2) == 0)
-      continue;
-    const float a = reference::readScalar("f16", expected.data() + i, 0);
-    const float b = reference::readScalar("f16", planes.bytes().data() + i, 0);
-    if (!sameFloat(a, b))
-      return at("kv", static_cast<int64_t>(i), 0, b, a);
-  }
-  return "";
+  return describeDifference("kv", problem.kv.storage, problem.kv.kvHeads * problem.kv.headDim,
+                            expected, planes.bytes());
 }
 
 int64_t KernelCall::elements() const {
@@ -273,14 +243,16 @@ std::string KernelCall::difference() const {
       return "operand '" + name + "' was written beyond its end";
   if (!planes.guardIsIntact() || !scratch.guardIsIntact())
     return "the KV planes or the scratch were written beyond their end";
-  for (const std::string &output : problem.outputs())
-    if (std::string found =
-            compare(output, problem.call.operands.at(output), operands.at(output).bytes());
-        !found.empty()) {
-      const std::string mismatch =
-          describeMismatch(problem.call, Data::get().contracts, output, this->output(output));
-      return found + (mismatch.empty() ? "" : "; " + mismatch);
-    }
+  for (const std::string &output : problem.outputs()) {
+    const reference::Operand &expected = problem.call.operands.at(output);
+    const std::string found = describeDifference(output, expected.storage, expected.shape.back(),
+                                                 expected.bytes, operands.at(output).bytes());
+    if (found.empty())
+      continue;
+    const std::string mismatch =
+        describeMismatch(problem.call, Data::get().contracts, output, this->output(output));
+    return found + (mismatch.empty() ? "" : "; " + mismatch);
+  }
   return problem.family() == "kv_store" ? kvDifference() : "";
 }
 

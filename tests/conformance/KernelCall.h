@@ -38,6 +38,9 @@ public:
     return operands.at(name).bytes();
   }
 
+  /// Both planes of the KV state, K's first: for tests that damage them.
+  std::span<std::byte> kvPlanes() { return planes.bytes(); }
+
 private:
   void makeOperands(const nlohmann::json &map);
   void makePages(uint64_t seed);

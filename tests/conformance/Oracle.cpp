@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/Oracle.h"
 
-#include "ir/Reference/Fields.h"
-#include "ir/Reference/Storage.h"
 #include "tests/conformance/AttentionOracle.h"
 #include "tests/conformance/Bound.h"
 #include "tests/conformance/Mpfr.h"
 #include "tests/conformance/OracleOps.h"
+#include "tests/conformance/OracleStorage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,10 +26,18 @@ public:
         outIsHalf(declared["operands"].contains("out") &&
                   declared["operands"]["out"]["storage"] == "f16") {}
 
-  double worst() {
+  Judgement judgement() {
+    judgeAll();
+    if (result.judged == 0) // nothing was shown
+      result.worst = std::numeric_limits<double>::infinity();
+    return result;
+  }
+
+private:
+  void judgeAll() {
     const std::string family = problem.family();
     if (judgeRowOp(problem, declared, judging()))
-      return worstRatio;
+      return;
     if (family == "embedding")
       embedding();
     else if (family == "quantize_activation")
@@ -47,10 +54,8 @@ public:
       logProbability();
     else
       throw std::runtime_error("no oracle for '" + family + "'");
-    return worstRatio;
   }
 
-private:
   int64_t d(const char *name) const { return problem.call.dimensions.at(name); }
 
   JudgeElement judging() {
@@ -63,37 +68,43 @@ private:
   void judge(double computed, const Real &exact, const Variables &variables) {
     const double error = abs(Real(computed) - exact).toDouble();
     const double bound = evaluateBound(declared, variables);
-    if (outIsHalf && std::fabs(exact.toDouble()) + bound > 65504)
-      return;                           // what the bound calls out of the range of binary16
+    if (outIsHalf && std::fabs(exact.toDouble()) + bound > 65504) {
+      ++result.outOfRange; // what the bound calls out of the range of binary16
+      return;
+    }
+    ++result.judged;
     const bool within = error <= bound; // false for a NaN
     const double ratio = error == 0                ? 0
                          : !within && !(bound > 0) ? std::numeric_limits<double>::infinity()
                                                    : error / bound;
-    worstRatio = std::max(worstRatio, std::isnan(computed) || std::isnan(ratio)
-                                          ? std::numeric_limits<double>::infinity()
-                                          : ratio);
+    result.worst = std::max(result.worst, std::isnan(computed) || std::isnan(ratio)
+                                              ? std::numeric_limits<double>::infinity()
+                                              : ratio);
   }
-
-  /// A block's minimum is added to its values, but that of sub-blocks is taken off.
-  static int minimumSign(const std::string &storage) { return storage.ends_with("_k") ? -1 : 1; }
 
   /// Element of a weight as a real number, and |d * code| + |m|.
   std::pair<Real, double> weightElement(int64_t row, int64_t column) const {
     const reference::Operand &weight = problem.call.operands.at("weight");
     const std::byte *bytes =
-        weight.bytes.data() + row * reference::rowBytes(weight.storage, weight.shape.back());
+        weight.bytes.data() + row * oracle::rowBytes(weight.storage, weight.shape.back());
     if (!weight.storage.starts_with("q")) {
-      const double value = reference::readScalar(weight.storage, bytes, column);
+      const double value = oracle::scalarAt(weight.storage, bytes, column);
       return {Real(value), std::fabs(value)};
     }
-    const int64_t elements = reference::blockElements(weight.storage);
-    const reference::Block block = reference::readBlock(weight.storage, bytes, column / elements);
-    const int64_t sub = column % elements / block.subElements();
-    const double code = double(block.code[column % elements]) * block.subScale[sub]; // exact
-    const double minimum =
-        block.minimum * double(minimumSign(weight.storage)) * block.subMinimum[sub];
-    return {Real(block.scale) * Real(code) + Real(minimum),
-            std::fabs(block.scale * code) + std::fabs(minimum)};
+    const oracle::BlockElement e = oracle::blockElementAt(weight.storage, bytes, column);
+    const double code = double(e.code) * e.subScale, minimum = e.minimum * e.subMinimum; // exact
+    return {Real(e.scale) * Real(code) + Real(minimum),
+            std::fabs(e.scale * code) + std::fabs(minimum)};
+  }
+  /// The weights and the activation codes of one dot product.
+  const std::byte *weightRow(int64_t column) const {
+    const reference::Operand &weight = problem.call.operands.at("weight");
+    return weight.bytes.data() + column * oracle::rowBytes(weight.storage, d("k"));
+  }
+  oracle::Codes activationRow(int64_t row) const {
+    const reference::Operand &operand = problem.call.operands.at("activation");
+    return {operand.storage, operand.bytes.data() + row * oracle::rowBytes(operand.storage, d("k")),
+            d("k")};
   }
 
   void embedding();
@@ -108,12 +119,12 @@ private:
   Problem &problem;
   const nlohmann::json &declared; ///< the contract as registered, whatever the problem's copy says
   bool outIsHalf;
-  double worstRatio = 0;
+  Judgement result;
 };
 
 void Oracle::embedding() {
   const Real factor = declared["scale"] == "sqrt_n" ? sqrt(Real(double(d("n")))) : Real(1.0);
-  const std::vector<float> out = problem.values("out");
+  const std::vector<double> out = oracle::valuesOf(problem, "out");
   for (int64_t row = 0; row < d("rows"); ++row)
     for (int64_t i = 0; i < d("n"); ++i) {
       const Real exact = weightElement(problem.call.rows.token[row], i).first * factor;
@@ -130,8 +141,8 @@ void Oracle::quantize() {
   const std::string &storage = problem.call.operands.at("out").storage;
   const int64_t elements = declared["block"];
   for (int64_t row = 0; row < d("rows"); ++row) {
-    const reference::ActivationRow codes(
-        storage, problem.buffers.at("out").base() + row * reference::rowBytes(storage, k), k);
+    const oracle::Codes codes{
+        storage, problem.buffers.at("out").base() + row * oracle::rowBytes(storage, k), k};
     for (int64_t i = 0; i < k; ++i) {
       double magnitude = 0;
       for (int64_t j = i / elements * elements; j < (i / elements + 1) * elements; ++j)
@@ -143,8 +154,7 @@ void Oracle::quantize() {
       const bool inverseOverflows = std::isinf(127.0f / static_cast<float>(magnitude));
       if (declared["bound"]["variables"].contains("dropped"))
         variables["dropped"] =
-            magnitude < reference::parseHexFloat(declared["zero_below"].get<std::string>()) ||
-                    inverseOverflows
+            magnitude < std::stod(declared["zero_below"].get<std::string>()) || inverseOverflows
                 ? magnitude
                 : 0;
       judge(scale * codes.code(i), Real(x[row * k + i]), variables); // exact: 24 bits times 8 bits
@@ -153,23 +163,20 @@ void Oracle::quantize() {
 }
 
 void Oracle::linearBlocks(int64_t row, int64_t column, Real &sum, double &magnitude) {
-  const int64_t k = d("k");
-  const reference::Operand &weight = problem.call.operands.at("weight");
-  const std::byte *bytes = weight.bytes.data() + column * reference::rowBytes(weight.storage, k);
-  const reference::Operand &operand = problem.call.operands.at("activation");
-  const reference::ActivationRow activation(
-      operand.storage, operand.bytes.data() + row * reference::rowBytes(operand.storage, k), k);
-  const int64_t elements = reference::blockElements(weight.storage);
-  for (int64_t b = 0; b < k / elements; ++b) {
-    const reference::Block block = reference::readBlock(weight.storage, bytes, b);
+  const std::string &storage = problem.call.operands.at("weight").storage;
+  const std::byte *weight = weightRow(column);
+  const oracle::Codes activation = activationRow(row);
+  const int64_t elements = oracle::blockSize(storage);
+  for (int64_t b = 0; b < d("k") / elements; ++b) {
     double dot = 0, codes = 0; // integers below 2^53
-    for (int64_t j = 0; j < elements; ++j) {
-      const double code = activation.code(b * elements + j);
-      dot += block.code[j] * code * block.subScale[j / block.subElements()];
-      codes += code * block.subMinimum[j / block.subElements()];
+    oracle::BlockElement e;
+    for (int64_t j = b * elements; j < (b + 1) * elements; ++j) {
+      e = oracle::blockElementAt(storage, weight, j);
+      const double code = activation.code(j);
+      dot += e.code * code * e.subScale;
+      codes += code * e.subMinimum;
     }
-    const Real term = Real(block.scale) * Real(dot);
-    const Real minimum = Real(block.minimum * double(minimumSign(weight.storage))) * Real(codes);
+    const Real term = Real(e.scale) * Real(dot), minimum = Real(e.minimum) * Real(codes);
     sum += Real(activation.scale(b)) * (term + minimum);
     magnitude += std::fabs(activation.scale(b)) *
                  (std::fabs(term.toDouble()) + std::fabs(minimum.toDouble()));
@@ -178,13 +185,10 @@ void Oracle::linearBlocks(int64_t row, int64_t column, Real &sum, double &magnit
 
 /// Several dots of each block: adds to the variables the magnitudes that meet in one lane.
 void Oracle::linearLanes(int64_t row, int64_t column, Real &sum, Variables &variables) {
-  const int64_t k = d("k");
-  const reference::Operand &weight = problem.call.operands.at("weight");
-  const std::byte *bytes = weight.bytes.data() + column * reference::rowBytes(weight.storage, k);
-  const reference::Operand &operand = problem.call.operands.at("activation");
-  const reference::ActivationRow activation(
-      operand.storage, operand.bytes.data() + row * reference::rowBytes(operand.storage, k), k);
-  const int64_t elements = reference::blockElements(weight.storage);
+  const std::string &storage = problem.call.operands.at("weight").storage;
+  const std::byte *weight = weightRow(column);
+  const oracle::Codes activation = activationRow(row);
+  const int64_t elements = oracle::blockSize(storage);
   const std::string product = declared["product"], accumulate = declared["block_accumulate"];
   const int64_t minimumLanes = accumulate.ends_with("_lanes4") ? 4 : 1;
   auto add = [&](double factor, double other, double integer) {
@@ -194,25 +198,24 @@ void Oracle::linearLanes(int64_t row, int64_t column, Real &sum, Variables &vari
     if (variables.contains("sum_integers"))
       variables["sum_integers"] += std::fabs(integer);
   };
-  for (int64_t b = 0; b < k / elements; ++b) {
-    const reference::Block block = reference::readBlock(weight.storage, bytes, b);
+  for (int64_t b = 0; b < d("k") / elements; ++b) {
     const double offset = product.ends_with("_offset32") ? 32 : 0;
     double dots[8] = {}, minimums[4] = {};
-    for (int64_t e = 0; e < elements; ++e) {
-      const int64_t sub = e / block.subElements();
-      const double scaled = double(activation.code(b * elements + e)) * block.subScale[sub];
-      dots[e % 32 / 4] += scaled * (block.code[e] + offset);
-      dots[e / 32 % 8] -= scaled * offset;
-      minimums[minimumLanes == 4 ? e / 64 : 0] +=
-          double(activation.code(b * elements + e)) * block.subMinimum[sub];
+    oracle::BlockElement e;
+    for (int64_t j = 0; j < elements; ++j) {
+      e = oracle::blockElementAt(storage, weight, b * elements + j);
+      const double code = activation.code(b * elements + j), scaled = code * e.subScale;
+      dots[j % 32 / 4] += scaled * (e.code + offset);
+      dots[j / 32 % 8] -= scaled * offset;
+      minimums[minimumLanes == 4 ? j / 64 : 0] += code * e.subMinimum;
     }
     for (const double dot : dots)
-      add(block.scale, activation.scale(b), dot);
+      add(e.scale, activation.scale(b), dot);
     if (activation.hasValueSum())
-      add(block.minimum, activation.valueSum(b), 1);
-    else if (minimumSign(weight.storage) < 0)
+      add(e.minimum, activation.valueSum(b), 1);
+    else if (storage.ends_with("_k") && e.minimum != 0)
       for (int64_t lane = 0; lane < minimumLanes; ++lane)
-        add(-block.minimum, activation.scale(b), minimums[lane]);
+        add(e.minimum, activation.scale(b), minimums[lane]);
   }
 }
 
@@ -248,12 +251,18 @@ void Oracle::linear() {
   const bool blocks = declared["product"] != "fp32_each_element";
   const bool lanes = declared["block_term"] == "fp32_mul_scales";
   const std::string &storage = problem.call.operands.at("weight").storage;
-  const auto unit = double(storage.ends_with("_k") ? reference::blockElements(storage) : 32);
-  const std::vector<float> out = problem.values("out");
-  const std::vector<float> activation =
-      blocks ? std::vector<float>() : problem.values("activation");
-  const std::vector<float> bias =
-      problem.buffers.contains("bias") ? problem.values("bias") : std::vector<float>(n, 0.0f);
+  const auto unit = double(storage.ends_with("_k") ? oracle::blockSize(storage) : 32);
+  const std::vector<double> out = oracle::valuesOf(problem, "out");
+  std::vector<double> activation =
+      blocks ? std::vector<double>() : oracle::valuesOf(problem, "activation");
+  // An operand that is rounded when it is read is as rounded in the exact result.
+  for (double &x : activation)
+    if (declared["activation_compute"] == "fp16_rounded")
+      x = oracle::roundedToBinary16(x);
+    else if (declared["activation_compute"] == "bf16_rounded")
+      x = oracle::roundedToBfloat16(x);
+  const std::vector<double> bias =
+      problem.buffers.contains("bias") ? oracle::valuesOf(problem, "bias") : std::vector<double>(n);
   for (int64_t row = 0; row < d("rows"); ++row)
     for (int64_t column = 0; column < n; ++column) {
       Real sum;
@@ -290,7 +299,7 @@ void Oracle::ropeTable() {
   std::span<float> out = problem.floats("out");
   for (int64_t row = 0; row < d("rows"); ++row)
     for (int64_t i = 0; i < pairs; ++i) {
-      const double frequency = reference::readF64(problem.buffers.at("frequencies").base(), i);
+      const double frequency = oracle::valueOf(problem, "frequencies", i);
       const Real angle = Real(double(problem.call.rows.position[row])) * Real(frequency);
       Variables variables{{"abs_angle", std::fabs(angle.toDouble())}};
       if (declared["bound"]["variables"].contains("pairs"))
@@ -302,12 +311,12 @@ void Oracle::ropeTable() {
 
 void Oracle::logProbability() {
   const int64_t vocabulary = d("vocabulary");
-  const std::vector<float> all = problem.values("logits");
+  const std::vector<double> all = oracle::valuesOf(problem, "logits");
   for (int64_t row = 0; row < d("rows"); ++row) {
-    const std::span<const float> logits = std::span(all).subspan(row * vocabulary, vocabulary);
+    const std::span<const double> logits = std::span(all).subspan(row * vocabulary, vocabulary);
     const double largest = *std::max_element(logits.begin(), logits.end());
     Real sum;
-    for (float logit : logits)
+    for (const double logit : logits)
       sum += exp(Real(logit) - Real(largest));
     const Real difference = Real(logits[problem.call.rows.token[row]]) - Real(largest);
     const Real exact = difference - log(sum);
@@ -331,8 +340,12 @@ double relativeErrorOf(const nlohmann::json &functions, const std::string &name)
   throw std::runtime_error("no function '" + name + "'");
 }
 
+Judgement judgementOf(Problem &problem) {
+  return Oracle(problem).judgement();
+}
+
 double worstErrorOverBound(Problem &problem) {
-  return Oracle(problem).worst();
+  return judgementOf(problem).worst;
 }
 
 } // namespace writ::test

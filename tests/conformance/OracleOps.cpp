@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/OracleOps.h"
 
-#include "ir/Reference/Storage.h"
 #include "tests/conformance/Bound.h"
 #include "tests/conformance/Oracle.h"
+#include "tests/conformance/OracleStorage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -84,8 +84,9 @@ private:
 
 void RowOp::rmsNorm() const {
   const int64_t n = d("n");
-  const std::vector<float> x = problem.values("input"), w = problem.values("weight");
-  const std::vector<float> out = problem.values("out");
+  const std::vector<double> x = oracle::valuesOf(problem, "input"),
+                            w = oracle::valuesOf(problem, "weight");
+  const std::vector<double> out = oracle::valuesOf(problem, "out");
   for (int64_t vector = 0; vector < d("rows") * d("vectors"); ++vector) {
     Real sum;
     for (int64_t i = 0; i < n; ++i)
@@ -103,10 +104,12 @@ void RowOp::rmsNorm() const {
 
 void RowOp::layerNorm() const {
   const int64_t n = d("n");
-  const std::vector<float> x = problem.values("input"), w = problem.values("weight");
-  const std::vector<float> out = problem.values("out");
+  const std::vector<double> x = oracle::valuesOf(problem, "input"),
+                            w = oracle::valuesOf(problem, "weight");
+  const std::vector<double> out = oracle::valuesOf(problem, "out");
   const bool hasBias = problem.buffers.contains("bias");
-  const std::vector<float> bias = hasBias ? problem.values("bias") : std::vector<float>(n, 0.0f);
+  const std::vector<double> bias =
+      hasBias ? oracle::valuesOf(problem, "bias") : std::vector<double>(n, 0.0);
   for (int64_t vector = 0; vector < d("rows") * d("vectors"); ++vector) {
     Real sum, magnitude, squares;
     for (int64_t i = 0; i < n; ++i) {
@@ -140,7 +143,8 @@ void RowOp::layerNorm() const {
 
 void RowOp::l2Norm() const {
   const int64_t n = d("n");
-  const std::vector<float> x = problem.values("input"), out = problem.values("out");
+  const std::vector<double> x = oracle::valuesOf(problem, "input"),
+                            out = oracle::valuesOf(problem, "out");
   for (int64_t vector = 0; vector < d("rows") * d("vectors"); ++vector) {
     Real sum;
     for (int64_t i = 0; i < n; ++i)
@@ -155,7 +159,8 @@ void RowOp::l2Norm() const {
 }
 
 void RowOp::activation() const {
-  const std::vector<float> x = problem.values("input"), out = problem.values("out");
+  const std::vector<double> x = oracle::valuesOf(problem, "input"),
+                            out = oracle::valuesOf(problem, "out");
   for (size_t i = 0; i < out.size(); ++i) {
     const Real exact = exactActivation(declared["activation"], Real(x[i]));
     judge(out[i], exact,
@@ -176,8 +181,9 @@ std::string exponentialOf(const std::string &function) {
 }
 
 void RowOp::gate() const {
-  const std::vector<float> gate = problem.values("gate"), up = problem.values("up");
-  const std::vector<float> out = problem.values("out");
+  const std::vector<double> gate = oracle::valuesOf(problem, "gate"),
+                            up = oracle::valuesOf(problem, "up");
+  const std::vector<double> out = oracle::valuesOf(problem, "out");
   const std::string exponential = exponentialOf(declared["function"]);
   const double exponentialError =
       exponential.empty() ? 0 : relativeErrorOf(Data::get().functions, exponential);
@@ -195,7 +201,8 @@ void RowOp::gate() const {
 }
 
 void RowOp::softCap() const {
-  const std::vector<float> x = problem.values("input"), out = problem.values("out");
+  const std::vector<double> x = oracle::valuesOf(problem, "input"),
+                            out = oracle::valuesOf(problem, "out");
   const Real cap = numberOf("cap");
   for (size_t i = 0; i < out.size(); ++i) {
     const Real exact = cap * tanh(Real(x[i]) / cap);
@@ -207,8 +214,8 @@ void RowOp::softCap() const {
 }
 
 void RowOp::residual() const {
-  const std::vector<float> a = problem.values("a"), b = problem.values("b");
-  const std::vector<float> out = problem.values("out");
+  const std::vector<double> a = oracle::valuesOf(problem, "a"), b = oracle::valuesOf(problem, "b");
+  const std::vector<double> out = oracle::valuesOf(problem, "out");
   for (size_t i = 0; i < out.size(); ++i) {
     const Real exact = Real(a[i]) + Real(b[i]);
     judge(out[i], exact, {{"abs_exact", std::fabs(exact.toDouble())}});
@@ -218,8 +225,9 @@ void RowOp::residual() const {
 void RowOp::rope() const {
   const int64_t dim = d("head_dim"), pairs = d("rope_dims") / 2, width = d("heads") * dim;
   const bool interleaved = declared["pairing"] == "interleaved";
-  const std::vector<float> x = problem.values("input"), out = problem.values("out");
-  const std::vector<float> table = problem.values("table");
+  const std::vector<double> x = oracle::valuesOf(problem, "input"),
+                            out = oracle::valuesOf(problem, "out");
+  const std::vector<double> table = oracle::valuesOf(problem, "table");
   for (int64_t row = 0; row < d("rows"); ++row)
     for (int64_t head = 0; head < d("heads"); ++head)
       for (int64_t i = 0; i < pairs; ++i) {
@@ -249,8 +257,8 @@ void RowOp::ropeFrequencies() const {
   const double original = numberOf("original_context"), fast = numberOf("beta_fast"),
                slow = numberOf("beta_slow");
   const bool divides = problem.buffers.contains("factors");
-  const std::vector<float> factors =
-      divides ? problem.values("factors") : std::vector<float>(dims / 2, 1.0f);
+  const std::vector<double> factors =
+      divides ? oracle::valuesOf(problem, "factors") : std::vector<double>(dims / 2, 1.0);
   const auto correction = [&](double beta) {
     const Real pair = size * log(Real(original) / (Real(beta) * twoPi)) / (Real(2.0) * log(base));
     return pair.toDouble();
@@ -281,8 +289,7 @@ void RowOp::ropeFrequencies() const {
         theta = (one - smooth) * theta / factor + smooth * theta;
     }
     const Real exact = theta / Real(factors[i]);
-    judge(reference::readF64(problem.buffers.at("out").base(), i), exact,
-          {{"abs_exact", std::fabs(exact.toDouble())}});
+    judge(oracle::valueOf(problem, "out", i), exact, {{"abs_exact", std::fabs(exact.toDouble())}});
   }
 }
 

@@ -39,11 +39,35 @@ void makeRows(Problem &problem, const ProblemOptions &options, Random &random) {
   }
 }
 
+/// What each operand is in the sums of its op, and how many elements one of them takes.
+Filling fillingOf(const Problem &problem, const std::string &operand,
+                  const std::vector<int64_t> &shape, Fill fill) {
+  const std::string family = problem.family();
+  const Dimensions &dimensions = problem.call.dimensions;
+  const nlohmann::json &operands = problem.contract["operands"];
+  Filling filling{fill, Part::term, shape.back(), 1};
+  const bool isNorm = family.ends_with("_norm");
+  if (operand == "bias" || operand == "sinks")
+    filling.part = Part::addend;
+  else if ((operand == "weight" && (isNorm || family == "linear")) || operand == "up")
+    filling.part = Part::factor;
+  if (isNorm)
+    filling.run = dimensions.at("n");
+  else if (dimensions.contains("head_dim") && operand != "table" && operand != "sinks")
+    filling.run = dimensions.at("head_dim");
+  if (problem.contract.contains("block")) // of values that share a scale
+    filling.run = problem.contract["block"];
+  if (family == "linear" && operand != "bias")
+    if (const std::string weight = operands["weight"]["storage"]; weight.starts_with("q"))
+      filling.unit = reference::blockElements(weight);
+  return filling;
+}
+
 /// The angles of real positions, so that c^2 + s^2 = 1; special values among them by `fill`.
-void fillTable(Problem &problem, const ProblemOptions &options, Random &random) {
+void fillTable(Problem &problem, Fill fill, Random &random) {
   std::span<float> table = problem.floats("table");
   const int64_t dims = problem.call.dimensions.at("rope_dims"), pairs = dims / 2;
-  if (options.fill == Fill::special)
+  if (fill == Fill::special)
     return; // as every other operand
   for (size_t row = 0; row < table.size() / dims; ++row)
     for (int64_t i = 0; i < pairs; ++i) {
@@ -51,6 +75,42 @@ void fillTable(Problem &problem, const ProblemOptions &options, Random &random) 
       table[row * dims + i] = static_cast<float>(std::cos(angle));
       table[row * dims + pairs + i] = static_cast<float>(std::sin(angle));
     }
+}
+
+/// Pairs that the rotation turns on to an axis: the one result is what is left of two terms.
+void turnToAnAxis(Problem &problem, Random &random) {
+  const auto d = [&](const char *name) { return problem.call.dimensions.at(name); };
+  const reference::Operand &input = problem.call.operands.at("input");
+  const std::span<const float> table = problem.floats("table");
+  const int64_t dims = d("rope_dims"), pairs = dims / 2, dim = d("head_dim");
+  const bool interleaved = problem.contract["pairing"] == "interleaved";
+  for (int64_t head = 0; head < d("rows") * d("heads"); ++head)
+    for (int64_t i = 0; i < pairs; ++i) {
+      const int64_t row = head / d("heads"), first = head * dim + (interleaved ? 2 * i : i);
+      const float c = table[row * dims + i], s = table[row * dims + pairs + i];
+      const auto radius = static_cast<float>(random.uniform(-64, 64));
+      const bool isFirst = random.below(2) == 0; // (s, c) has x0 c - x1 s = 0, (c, -s) the other
+      reference::writeScalar(input.storage, input.bytes.data(), first, radius * (isFirst ? s : c));
+      reference::writeScalar(input.storage, input.bytes.data(), first + (interleaved ? 1 : pairs),
+                             radius * (isFirst ? c : -s));
+    }
+}
+
+/// The second summand as what is nearly the negative of the first.
+void mirrorSummand(Problem &problem, Fill fill, Random &random) {
+  const reference::Operand &a = problem.call.operands.at("a"), &b = problem.call.operands.at("b");
+  const int64_t size = reference::rowBytes(a.storage, 1);
+  for (size_t at = 0; at < a.bytes.size(); at += static_cast<size_t>(size)) {
+    std::copy_n(a.bytes.data() + at, size, b.bytes.data() + at);
+    b.bytes[at + static_cast<size_t>(size) - 1] ^= std::byte{0x80}; // the sign
+    if (fill == Fill::cancelling)
+      b.bytes[at] ^= static_cast<std::byte>(random.below(2)); // the last place
+  }
+  if (fill == Fill::alternating) // near the same magnitude, no more
+    for (int64_t i = 0; i < static_cast<int64_t>(b.bytes.size()) / size; ++i)
+      reference::writeScalar(b.storage, b.bytes.data(), i,
+                             problem.element("b", i) *
+                                 static_cast<float>(1 + random.uniform(-1, 1) * 0x1p-6));
 }
 
 void makeKv(Problem &problem, const ProblemOptions &options, Random &random) {
@@ -72,9 +132,11 @@ void makeKv(Problem &problem, const ProblemOptions &options, Random &random) {
     for (auto *plane : {&sequence.k, &sequence.v})
       plane->resize(std::max(plane->size(), bytes));
   }
-  for (auto &sequence : kv.sequences)
-    for (auto *plane : {&sequence.k, &sequence.v})
-      fill(*plane, kv.storage, kv.headDim, options.fill, random);
+  for (auto &sequence : kv.sequences) { // the values of a key are one run: keys are what is summed
+    fillPlane(sequence.k, kv.storage, {options.fill, Part::factor, kv.headDim, 1}, random);
+    fillPlane(sequence.v, kv.storage, {options.fill, Part::across, kv.kvHeads * kv.headDim, 1},
+              random);
+  }
 }
 
 void makeSamples(Problem &problem, Random &random) {
@@ -229,13 +291,20 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
         const double frequency = std::pow(10000.0, -static_cast<double>(i) / shape.back());
         std::memcpy(buffer.base() + 8 * i, &frequency, 8);
       }
-    else if (text.starts_with("input") && storage == "q8_0") // as a weight it may hold -128, too
-      fillCodes(buffer.bytes(), storage, shape.back(), options.fill, random);
+    else if (const Filling filling = fillingOf(*problem, name, shape, options.fill);
+             text.starts_with("input") && storage == "q8_0") // as a weight it may hold -128, too
+      fillCodes(buffer.bytes(), storage, filling, random);
     else if (!text.starts_with("output"))
-      fill(buffer.bytes(), storage, shape.back(), options.fill, random);
+      fill(buffer.bytes(), storage, filling, random);
   }
-  if (family == "rope")
-    fillTable(*problem, options, random);
+  if (family == "rope") {
+    fillTable(*problem, options.fill, random);
+    if (options.fill == Fill::cancelling)
+      turnToAnAxis(*problem, random);
+  }
+  if (family == "residual" &&
+      (options.fill == Fill::cancelling || options.fill == Fill::alternating))
+    mirrorSummand(*problem, options.fill, random);
   if (rules["operands"].contains("kv"))
     makeKv(*problem, options, random);
   if (family == "sample")

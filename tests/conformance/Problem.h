@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/Reference/Reference.h"
-#include "tests/conformance/Data.h"
+#include "tests/conformance/Fill.h"
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 //===- exceptional_test.cpp - NaN, infinities, -0, subnormals, overflow ---===//
 //
 // What the contracts of norms, activations, caps and the binary16 family say in `exceptional`, on
-// inputs that have it. Attention, linear on codes and sampling have tests of their own.
+// inputs that have it. exceptional_positions_test.cpp says where the other families have theirs.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Reference/Storage.h"

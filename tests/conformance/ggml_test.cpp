@@ -50,6 +50,43 @@ TEST(C8_GgmlRecord, HasTheCasesOfTheList) {
   EXPECT_EQ(listed, recorded);
 }
 
+// Each rule of the profile has a case. ggml has no op that samples or that takes a log-probability:
+// those two contracts are the portable ones.
+TEST(C8_GgmlRecord, HasACaseOfEachRuleOfTheProfile) {
+  const std::set<std::string> notGgmls{"sample", "log_probability"};
+  std::set<std::string> covered;
+  for (const GgmlCase &one : cases()) {
+    covered.insert(one.contract);
+    covered.insert(one.through.begin(), one.through.end());
+  }
+  size_t rules = 0;
+  for (const auto &rule : Data::get().profiles.at("ggml")["rules"]) {
+    ++rules;
+    EXPECT_NE(covered.contains(rule["contract"].get<std::string>()),
+              notGgmls.contains(rule["op"].get<std::string>()))
+        << rule["contract"];
+  }
+  EXPECT_GT(rules, 40u);
+}
+
+// Negative control: a tolerance that is no bit for bit comparison sees another op all the same.
+TEST(C8_GgmlTolerances, SeeAnotherNumber) {
+  size_t seen = 0;
+  for (GgmlCase &one : ggmlCases()) {
+    if (one.isExact || one.name.ends_with(".tiny")) // of which binary16 leaves nothing
+      continue;
+    ++seen;
+    if (one.problem->call.numbers.contains("scale"))
+      one.problem->call.numbers["scale"] *= 1.125;
+    else if (one.problem->family() == "rope")
+      one.problem->floats("input")[0] += 0x1p-18f;
+    else
+      std::ranges::for_each(one.problem->floats("up"), [](float &up) { up *= 1.01f; });
+    EXPECT_GT(compareWithRecord(one, ggmlRecord()).worstOfTolerance, 1) << one.name;
+  }
+  EXPECT_GE(seen, 10u);
+}
+
 // Negative controls: each part of the order that a contract states is seen in ggml's bits.
 struct Alteration {
   const char *contract, *field, *word;

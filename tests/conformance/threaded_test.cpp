@@ -7,11 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "pool/thread_pool.h"
+#include "tests/conformance/Evaluated.h"
 #include "tests/conformance/KernelCall.h"
 #include "tests/conformance/ThreadedEntries.h"
 
 #include <gtest/gtest.h>
 #include <iostream>
+#include <set>
 #include <thread>
 
 namespace writ::test {
@@ -53,10 +55,15 @@ std::vector<Shape> shapesOf(const std::string &family) {
   return {{{{"rows", 17}, {"n", 65}}}, {{{"rows", 1}, {"n", 16}}}};
 }
 
+/// Whether the reference has to know how many workers there are.
+bool dependsOnWorkers(const std::string &contract) {
+  const nlohmann::json &json = Data::get().contracts.at(contract);
+  return json.contains("partition") && json["partition"]["kind"] == "kv_chunks_by_workers";
+}
+
 struct Case {
   std::string provider, isa;
   int threads;
-  int index; ///< of the number of threads
 };
 void PrintTo(const Case &c, std::ostream *out) {
   *out << c.provider << " " << c.isa << " with "
@@ -67,9 +74,9 @@ std::vector<Case> cases() {
   std::vector<Case> list;
   for (const auto &[id, map] : Data::get().kernelMaps)
     for (const std::string isa : map["isa"])
-      for (size_t i = 0; i < std::size(kThreads); ++i)
+      for (const int threads : kThreads)
         if (isBuilt(isaOf(isa)))
-          list.push_back({id, isa, kThreads[i], static_cast<int>(i)});
+          list.push_back({id, isa, threads});
   return list;
 }
 
@@ -89,14 +96,17 @@ TEST_P(C8_ThreadedEqualsReference, BitForBit) {
   writ_step step{};
   step.isa = isaOf(c.isa);
   step.pool = &pool;
-  uint64_t seed = 100;
   int compared = 0;
+  static Evaluated evaluated; // for all numbers of threads and instruction sets of a provider
   const auto compare = [&](const std::string &contract, const Shape &shape, Fill fill) {
-    auto problem =
-        makeProblem(contract, shape.dimensions, {fill, ++seed, seed % 2 == 0, shape.positions});
-    problem->call.schedule.workers = threads;
-    problem->evaluate();
-    KernelCall call(*problem, map, seed);
+    const uint64_t seed = seedOf(contract, shape, fill);
+    Problem &problem = evaluated.get(c.provider, contract, shape,
+                                     {.fill = fill,
+                                      .seed = seed,
+                                      .bias = seed % 2 == 0,
+                                      .positions = shape.positions,
+                                      .workers = dependsOnWorkers(contract) ? threads : 1});
+    KernelCall call(problem, map, seed);
     call.poison();
     entry(&step, 0, call.arguments());
     ++compared;
@@ -109,11 +119,12 @@ TEST_P(C8_ThreadedEqualsReference, BitForBit) {
           ASSERT_EQ(compare(contract, shape, fill), "")
               << contract << " " << nameOf(shape) << ", values " << nameOf(fill);
         }
-    // What the data name, a part of it for each number of threads: together all of it.
-    const std::vector<Shape> edges = edgeShapes(map, contract, threads);
-    for (size_t i = static_cast<size_t>(c.index); i < edges.size(); i += std::size(kThreads))
-      ASSERT_EQ(compare(contract, edges[i], Fill::plain), "")
-          << contract << " " << nameOf(edges[i]);
+    // All that the data name, of values in turn; and a unit for each thread, one less, one more.
+    for (const Shape &edge : edgeShapes(map, contract, threads)) {
+      const Fill fill = kFills[seedOf(contract, edge, Fill::plain) % std::size(kFills)];
+      ASSERT_EQ(compare(contract, edge, fill), "")
+          << contract << " " << nameOf(edge) << ", values " << nameOf(fill);
+    }
   }
   EXPECT_GT(compared, 0) << "no shape that the provider takes";
   RecordProperty("provider", c.provider);
@@ -129,6 +140,24 @@ std::string caseName(const testing::TestParamInfo<Case> &info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, C8_ThreadedEqualsReference, testing::ValuesIn(cases()), caseName);
+
+// A unit for each worker, one less and one more are among the shapes, where the map takes them.
+TEST(C8_ThreadedShapes, HaveUnitsBesideTheNumberOfWorkers) {
+  for (const auto &[id, map] : Data::get().kernelMaps)
+    for (const int64_t workers : {2, 3, 7}) {
+      const std::string contract = map["contracts"][0];
+      std::set<int64_t> units;
+      for (const Shape &shape : edgeShapes(map, contract, workers)) {
+        int64_t extent = 1;
+        for (const std::string name : map["threading"]["extent"])
+          extent *= shape.dimensions.at(name);
+        const int64_t grain = map["threading"]["grain"];
+        units.insert((extent + grain - 1) / grain);
+      }
+      for (const int64_t wanted : {workers - 1, workers, workers + 1})
+        EXPECT_TRUE(units.contains(wanted)) << id << ": " << wanted << " units";
+    }
+}
 
 // Negative control: a pool that forgets a part leaves poison.
 TEST(C8_ThreadedComparisonSees, APartThatDidNotRun) {

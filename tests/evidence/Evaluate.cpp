@@ -132,10 +132,11 @@ void Judge::compareAll(const Op &op, const std::string &what,
       tally[&op].differences += result.differences;
     }
     if (result.differences > 0)
-      fault(fmt::format("step {}, {} ({}): {} '{}' has {} differences, the first at row {}, column "
-                        "{}: expected {:#x}, got {:#x}",
+      fault(fmt::format("step {}, {} ({}): {} '{}' has {} differences, the first at row {}, {}"
+                        "column {}: expected {:#x}, got {:#x}",
                         stepNumber, op.name, op.map->id, what, operand, result.differences,
-                        result.row, result.column, result.expected, result.got));
+                        result.row, result.part.empty() ? "" : result.part + ", ", result.column,
+                        result.expected, result.got));
   }
 }
 

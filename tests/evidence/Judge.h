@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/conformance/Compare.h"
 #include "tests/evidence/Facts.h"
-#include "tests/evidence/Values.h"
 
 #include <set>
 

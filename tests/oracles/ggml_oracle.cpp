@@ -23,6 +23,7 @@
 // quantize      x [rows, k]                   to: a type; by the CPU backend's from_float
 // cast          x                             to: a type
 // get_rows      weight [rows, n], i32 [m]     -> f32 [m, n]
+// get_rows_scale  the same                    s: of what get_rows gives
 // rms_norm, norm, l2_norm                     eps
 // rms_norm_mul  x, weight                     eps; the two ops that the backend fuses
 // rope          x [rows, heads, dim], position i32 [rows], frequency factors (may be absent)
@@ -151,6 +152,11 @@ const std::map<std::string, std::function<Tensor(const Op &)>> &ops() {
       {"quantize", quantized},
       {"cast", [](O o) { return ggml_cast(o.context, o.input(0), typeOf(o.parameters.at("to"))); }},
       {"get_rows", [](O o) { return ggml_get_rows(o.context, o.input(0), o.input(1)); }},
+      {"get_rows_scale",
+       [](O o) {
+         return ggml_scale(o.context, ggml_get_rows(o.context, o.input(0), o.input(1)),
+                           o.required("s"));
+       }},
       {"rms_norm", [](O o) { return ggml_rms_norm(o.context, o.input(0), o.required("eps")); }},
       {"rms_norm_mul",
        [](O o) {

@@ -1,4 +1,4 @@
-//===- Values.h - tensors as a kernel leaves them, compared bit for bit ---===//
+//===- Compare.h - tensors as a kernel leaves them, compared bit for bit --===//
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ inline constexpr std::byte kPoison{0xa5};
 /// Elements of [rows, width], or where the first one differs.
 struct Comparison {
   int64_t elements = 0, differences = 0;
-  int64_t row = -1, column = -1;  ///< of the first difference
+  int64_t row = -1, column = -1;  ///< of the first difference; the column in its part of the row
+  std::string part = {};          ///< of a row of codes: "codes", "scales", "sums"
   uint64_t expected = 0, got = 0; ///< its bits
 };
 
