@@ -143,8 +143,8 @@ std::string differenceWith(const std::string &storage, float value, size_t at, i
 
 TEST(C8_ComparisonSees, OneBitOfAKvElementWhoseHalvesLookLikeNaN) {
   const auto f32 = std::bit_cast<float>(0x3f807e01), bf16 = std::bit_cast<float>(0x7e010000);
-  EXPECT_EQ(differenceWith("f32", f32, 0, 0x02),
-            "kv[131][0] is f32 0x3f807e01, the reference has 0x3f807e02");
+  const std::string said = differenceWith("f32", f32, 0, 0x02);
+  EXPECT_TRUE(said.ends_with("[0] is f32 0x3f807e01, the reference has 0x3f807e02")) << said;
   EXPECT_NE(differenceWith("bf16", bf16, 0, 0x02), "");
   EXPECT_NE(differenceWith("f16", 1, 0, 0x01), "");
 }

@@ -142,10 +142,10 @@ TEST_P(F8_ExceptionalLinear, WhatIsTooLargeIsInfinite) {
   if (one.activation == "q8_0" || one.activation == "q8_1")
     return; // two scales of binary16 do not overflow binary32
   const bool isHalf = one.activation == "f16";
-  one.setActivation(1, 0, isHalf ? 65504 : kLargest, 1);
-  one.setWeight(2, 0, isHalf ? 65504 : 8);
+  one.setActivation(1, 0, isHalf ? 60000 : kLargest, 1);
+  one.setWeight(2, 0, isHalf ? 60000 : 8);
   if (isHalf && one.problem->contract["operands"]["out"]["storage"] == "f32") {
-    EXPECT_GT(one.result(1, 2), 4e9f) << "beyond binary16, and no infinity";
+    EXPECT_GT(one.result(1, 2), 3e9f) << "beyond binary16, and no infinity";
   } else {
     EXPECT_EQ(one.result(1, 2), one.sign() * kInfinite);
   }
