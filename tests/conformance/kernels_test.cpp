@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <set>
 
 namespace writ::test {
 namespace {
@@ -162,9 +163,8 @@ std::string compare(const Case &c, const std::string &contract, const Shape &sha
   Random random(seed);
   static Evaluated evaluated;
   const int64_t window = shape.window > 0 ? shape.window : kWindows[seed % std::size(kWindows)];
-  Problem &problem =
-      evaluated.get(c.provider + (c.atEdges ? "" : nameOf(c.shape)), contract, shape,
-                    {fill, seed, seed % 2 == 0, shape.positions, window});
+  Problem &problem = evaluated.get(c.provider + (c.atEdges ? "" : nameOf(c.shape)), contract, shape,
+                                   {fill, seed, seed % 2 == 0, shape.positions, window});
   KernelCall call(problem, map, seed);
   for (const Ranges &ranges : splits(call.units(), random)) {
     call.poison();
@@ -188,7 +188,8 @@ TEST_P(C8_ProductionEqualsReference, BitForBit) {
   const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
   uint64_t seed = 0;
   int64_t elements = 0;
-  std::string fills, shapes;
+  std::set<std::string> fills;
+  std::string shapes, fillNames;
   const std::vector<Fill> allFills(std::begin(kFills), std::end(kFills));
   for (const std::string contract : map["contracts"]) {
     // A shape of its own in each case; all edges of the data, with values in turn, in one case.
@@ -197,15 +198,18 @@ TEST_P(C8_ProductionEqualsReference, BitForBit) {
     ASSERT_FALSE(edges.empty());
     for (size_t i = 0; i < edges.size(); ++i) {
       shapes += (shapes.empty() ? "" : ",") + nameOf(edges[i]);
-      for (const Fill fill : c.atEdges ? fillsAtEdge(i) : allFills)
+      for (const Fill fill : c.atEdges ? fillsAtEdge(i) : allFills) {
         ASSERT_EQ(compare(c, contract, edges[i], fill, ++seed, elements), "");
+        fills.insert(nameOf(fill));
+      }
     }
   }
   EXPECT_GT(elements, 0);
-  for (const Fill fill : kFills)
-    fills += (fills.empty() ? "" : ",") + std::string(nameOf(fill));
+  EXPECT_EQ(fills.size(), std::size(kFills)) << "a kind of values was not among them";
+  for (const std::string &fill : fills)
+    fillNames += (fillNames.empty() ? "" : ",") + fill;
   RecordProperty("elements", std::to_string(elements));
-  RecordProperty("fills", fills);
+  RecordProperty("fills", fillNames);
   RecordProperty("shapes", shapes);
 }
 
