@@ -63,7 +63,7 @@ float Runs::draw(int64_t index) {
   switch (filling.fill) {
   case Fill::spread:
     if (index % filling.unit == 0)
-      exponent = static_cast<int>(random.below(41)) - 20;
+      exponent = filling.exponent + static_cast<int>(random.below(41)) - 20;
     return std::ldexp(plain, exponent);
   case Fill::equal:
     return 0.7f;
@@ -279,7 +279,7 @@ void fillCodes(std::span<std::byte> bytes, const std::string &storage, const Fil
     reference::ActivationRow row(storage, bytes.data() + at, columns);
     const int64_t elements = row.blockElements(), summed = row.sumElements();
     const int64_t blocks = columns / elements;
-    const std::vector<float> scales = Runs({fill, Part::term, blocks, 1}, random).next();
+    const std::vector<float> scales = Runs({fill, Part::term, blocks, 1, 0}, random).next();
     for (int64_t block = 0; block < blocks; ++block) {
       float scale = std::fabs(scales[block]);
       if (row.hasHalfScale()) // it and the sum of the values stay in binary16's range

@@ -38,6 +38,7 @@ struct Filling {
   Part part = Part::term;
   int64_t run = 1;  ///< consecutive elements that one sum takes
   int64_t unit = 1; ///< elements that cancel, dominate or change sign together: a block's, or one
+  int exponent = 0; ///< of the middle of a spread
 };
 
 /// How far apart a term and its negative stand, of `units` units: some are summed in between.

@@ -45,7 +45,7 @@ Filling fillingOf(const Problem &problem, const std::string &operand,
   const std::string family = problem.family();
   const Dimensions &dimensions = problem.call.dimensions;
   const nlohmann::json &operands = problem.contract["operands"];
-  Filling filling{fill, Part::term, shape.back(), 1};
+  Filling filling{fill, Part::term, shape.back(), 1, 0};
   const bool isNorm = family.ends_with("_norm");
   if (operand == "bias" || operand == "sinks")
     filling.part = Part::addend;
@@ -55,8 +55,11 @@ Filling fillingOf(const Problem &problem, const std::string &operand,
     filling.run = dimensions.at("n");
   else if (dimensions.contains("head_dim") && operand != "table" && operand != "sinks")
     filling.run = dimensions.at("head_dim");
-  if (problem.contract.contains("block")) // of values that share a scale
+  const bool isQuantization = family == "quantize_activation" || family == "kv_store";
+  if (isQuantization && problem.contract.contains("block")) // values that share a scale
     filling.run = problem.contract["block"];
+  if (family == "linear" && operands["out"]["storage"] == "f16")
+    filling.exponent = -7; // the sums stay in its range
   if (family == "linear" && operand != "bias")
     if (const std::string weight = operands["weight"]["storage"]; weight.starts_with("q"))
       filling.unit = reference::blockElements(weight);
@@ -133,8 +136,8 @@ void makeKv(Problem &problem, const ProblemOptions &options, Random &random) {
       plane->resize(std::max(plane->size(), bytes));
   }
   for (auto &sequence : kv.sequences) { // the values of a key are one run: keys are what is summed
-    fillPlane(sequence.k, kv.storage, {options.fill, Part::factor, kv.headDim, 1}, random);
-    fillPlane(sequence.v, kv.storage, {options.fill, Part::across, kv.kvHeads * kv.headDim, 1},
+    fillPlane(sequence.k, kv.storage, {options.fill, Part::factor, kv.headDim, 1, 0}, random);
+    fillPlane(sequence.v, kv.storage, {options.fill, Part::across, kv.kvHeads * kv.headDim, 1, 0},
               random);
   }
 }

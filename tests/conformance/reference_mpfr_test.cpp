@@ -135,7 +135,12 @@ std::vector<Case> cases() {
     for (const std::string contract :
          {"layer_norm_f32_lanes64_v0", "l2_norm_f32_lanes64_v0", "layer_norm_f16_lanes64_v0",
           "rms_norm_f16_lanes64_v0", "rms_norm_f16_weight_f32_lanes64_v0"})
-      list.push_back({contract, {{"rows", 3}, {"vectors", n == 63 ? 4 : 1}, {"n", n}}, all, {}});
+      list.push_back(
+          {contract,
+           {{"rows", 3}, {"vectors", n == 63 ? 4 : 1}, {"n", n}},
+           // Of one element nothing is left beside a large mean: the bound says nothing of it.
+           n == 1 && contract.starts_with("layer") ? moderate : all,
+           {}});
   for (const std::string out : {"f16", "f32"})
     for (const int64_t k : {1, 33, 690})
       list.push_back({"linear_f16_f16_" + out + "_v0", {{"rows", 2}, {"k", k}, {"n", 5}}, all, {}});
