@@ -53,7 +53,8 @@ Filling fillingOf(const Problem &problem, const std::string &operand,
     filling.part = Part::factor;
   if (isNorm)
     filling.run = dimensions.at("n");
-  else if (dimensions.contains("head_dim") && operand != "table" && operand != "sinks")
+  else if (operand == "q" || operand == "k" || operand == "v" ||
+           (family == "rope" && operand == "input"))
     filling.run = dimensions.at("head_dim");
   const bool isQuantization = family == "quantize_activation" || family == "kv_store";
   if (isQuantization && problem.contract.contains("block")) // values that share a scale
