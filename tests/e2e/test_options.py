@@ -70,6 +70,14 @@ class Session(TestCase):
             self.assertRegex(err, rf"(?m)^threads: {threads}, isa: scalar$")
         self.assertRegex(self.writ(*words)[1], rf"(?m)^threads: \d+, isa: {self.score()['isa']}$")
 
+    def test_S1_PinNeedsAProcessorForEachThread(self):
+        words = ("run", tiny_package(), "--prompt", "ab", "--max-tokens", "8", "--ignore-end")
+        processors = len(os.sched_getaffinity(0))
+        self.assertEqual(self.writ(*words, "--pin", "--threads", processors)[0], self.writ(*words)[0])
+        _, err = self.writ(*words, "--pin", "--threads", processors + 1, code=1)
+        self.assertEqual(err, f"--pin: error: {processors + 1} threads are more than the {processors} processors that "
+                              "this process may run on [E051]\nnote: lower --threads, or leave --pin out\n")
+
     def test_VerifyHashesTheWeightsThatTheStampVouchesFor(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)

@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <set>
 
 using toy::Opened;
 
@@ -220,18 +223,72 @@ TEST_F(ApiTest, N19_WhatIsReservedMustBeZero) {
   says(
       writ_package_open_linked(toy::alikeModel(), opened.file("").c_str(), &open, &package, &error),
       WRIT_INVALID_ARGUMENT, "writ_open_options.reserved is 1, expected 0");
-  writ_session_options options;
-  writ_session_options_init(&options);
-  options.reserved = -3;
-  writ_session *session = nullptr;
-  says(writ_session_create(opened.package, &options, &session, &error), WRIT_INVALID_ARGUMENT,
-       "writ_session_options.reserved is -3, expected 0");
   writ_generate_options generate;
   writ_generate_options_init(&generate);
   generate.reserved = 1;
   const int32_t token = 1;
   says(writ_generate(opened.session, opened.sequence(), &token, 1, &generate, nullptr, &error),
        WRIT_INVALID_ARGUMENT, "writ_generate_options.reserved is 1, expected 0");
+}
+
+TEST_F(ApiTest, N18_ThreadsAreBoundOnRequestOrRefused) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  writ_session_options options;
+  writ_session_options_init(&options);
+  options.pin = -3;
+  writ_session *session = nullptr;
+  says(writ_session_create(opened.package, &options, &session, &error), WRIT_INVALID_ARGUMENT,
+       "pin is -3, expected 0 to 1");
+  const int32_t count = writ_processor_count();
+  options.pin = 1;
+  options.threads = count + 1;
+  const std::string said = "pin is 1 and threads is " + std::to_string(count + 1) +
+                           ", but this thread may run on " + std::to_string(count) +
+                           " processors; lower threads";
+  says(writ_session_create(opened.package, &options, &session, &error), WRIT_INVALID_ARGUMENT,
+       said);
+  writ_memory_plan plan{};
+  plan.struct_size = sizeof plan;
+  says(writ_plan_memory(opened.package, &options, &plan, &error), WRIT_INVALID_ARGUMENT, said);
+
+  // Each thread that runs a kernel has one processor, and no two have the same.
+  options.threads = count;
+  std::set<int> mine;
+  options.trace_user = &mine;
+  options.trace = [](void *user, const writ_step *, uint32_t, const writ_provider *, const void *) {
+    cpu_set_t now;
+    sched_getaffinity(0, sizeof now, &now);
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &now))
+        static_cast<std::set<int> *>(user)->insert(i);
+  };
+  ASSERT_EQ(writ_session_create(opened.package, &options, &session, &error), WRIT_OK) << error.text;
+  writ_sequence sequence{};
+  ASSERT_EQ(writ_sequence_create(session, &sequence, &error), WRIT_OK);
+  const writ_step_row row{sequence, 1, 1};
+  ASSERT_EQ(writ_session_step(session, &row, 1, &error), WRIT_OK) << error.text;
+  EXPECT_EQ(mine.size(), 1u) << "the caller, while the step ran";
+  std::set<int> others;
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+    cpu_set_t now;
+    const int id = std::stoi(task.path().filename());
+    if (count == 1 || sched_getaffinity(id, sizeof now, &now) != 0 || CPU_COUNT(&now) != 1)
+      continue;
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &now)) {
+        EXPECT_TRUE(others.insert(i).second) << "processor " << i << " has two";
+      }
+    }
+  }
+  if (count > 1) {
+    EXPECT_EQ(int32_t(others.size()), count - 1);
+    EXPECT_FALSE(others.contains(*mine.begin()));
+  }
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after)) << "a step gives the caller back its processors";
+  EXPECT_EQ(writ_session_destroy(session, &error), WRIT_OK);
 }
 
 TEST_F(ApiTest, N19_ResultsAreFilledUpToTheCallersSize) {

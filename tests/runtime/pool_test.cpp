@@ -1,4 +1,4 @@
-//===- pool_test.cpp - the static partition and its barrier ----------------===//
+//===- pool_test.cpp - the chunks of a run and their barrier ---------------===//
 
 #include "pool/thread_pool.h"
 #include "support/cpu.h"
@@ -60,13 +60,69 @@ TEST(ThreadPool, S1_EveryUnitOnceForEveryThreadCount) {
         pool.run(Counts::body, &counts, units);
         EXPECT_EQ(counts.units, std::vector<int>(size_t(units), 1)) << threads << " " << units;
         const std::set<std::thread::id> ids(counts.threads.begin(), counts.threads.end());
-        EXPECT_EQ(int64_t(ids.size()), std::min<int64_t>(threads, units));
+        EXPECT_LE(int64_t(ids.size()), std::min<int64_t>(threads, units));
         if (units > 0) {
           EXPECT_EQ(counts.threads[0], std::this_thread::get_id())
               << "the caller has the first part";
         }
       }
     }
+}
+
+/// A unit that ends when every one of them has been begun: each needs a thread of its own.
+struct Meeting {
+  int64_t units;
+  std::atomic<int64_t> begun{0};
+  std::vector<uint64_t> environments;
+  explicit Meeting(int64_t units) : units(units), environments(size_t(units)) {}
+  static void body(const void *args, int64_t begin, int64_t end) {
+    auto &meeting = *static_cast<Meeting *>(const_cast<void *>(args));
+    EXPECT_EQ(end, begin + 1);
+    meeting.environments[size_t(begin)] = FloatEnvironment::read();
+    ++meeting.begun;
+    while (meeting.begun < meeting.units)
+      std::this_thread::yield();
+  }
+};
+
+TEST(ThreadPool, S1_EveryThreadTakesPart) {
+  for (const int processors : {1, kManyProcessors})
+    for (const int threads : {1, 2, 3, 7, 3 * processorCount() + 1}) {
+      ThreadPool pool(threads, processors);
+      for (int run = 0; run < 50; ++run) {
+        Meeting meeting(threads);
+        pool.run(Meeting::body, &meeting, threads);
+      }
+    }
+}
+
+TEST(ThreadPool, S1_AThreadThatIsHeldUpHoldsBackOneChunk) {
+  constexpr int64_t kUnits = 80;
+  struct HeldUp {
+    int threads;
+    std::thread::id caller = std::this_thread::get_id();
+    std::atomic<int64_t> done{0};
+    std::atomic<bool> held{false};
+    static void body(const void *args, int64_t begin, int64_t end) {
+      auto &self = *static_cast<HeldUp *>(const_cast<void *>(args));
+      EXPECT_LT(2 * (end - begin), kUnits / self.threads);
+      if (std::this_thread::get_id() != self.caller && !self.held.exchange(true))
+        while (self.done < kUnits - (end - begin)) // until the others have done all the rest
+          std::this_thread::yield();
+      else if (std::this_thread::get_id() == self.caller)
+        while (!self.held) // it has something to be held up in
+          std::this_thread::yield();
+      self.done += end - begin;
+    }
+  };
+  for (const int threads : {2, 3, 7}) {
+    ThreadPool pool(threads, kManyProcessors);
+    for (int run = 0; run < 20; ++run) {
+      HeldUp job{threads};
+      pool.run(HeldUp::body, &job, kUnits);
+      EXPECT_EQ(job.done, kUnits);
+    }
+  }
 }
 
 TEST(ThreadPool, S1_OneUnitOrOneThreadRunsOnTheCaller) {
@@ -105,6 +161,20 @@ TEST(ThreadPool, S1_AlternatingThreadCountsNeverHangWhileSpinning) {
   alternate(kManyProcessors, barriers() / 200);
 }
 
+/// In the tests above a quick thread does most of it all; here a run ends when all have begun.
+TEST(ThreadPool, S1_AlternatingThreadCountsNeverHangWhereAllTakePart) {
+  for (const int processors : {processorCount(), kManyProcessors}) {
+    ThreadPool pool(6, processors);
+    for (int64_t i = 0; i < barriers() / (processors == kManyProcessors ? 600 : 60); ++i) {
+      const int count = i % 2 ? 6 : 1 + int(i / 2 % 6);
+      pool.setActive(count);
+      Meeting meeting(count);
+      pool.run(Meeting::body, &meeting, count);
+      ASSERT_EQ(meeting.begun, count);
+    }
+  }
+}
+
 TEST(ThreadPool, S1_SleepersWakeAfterAPause) {
   ThreadPool pool(3, kManyProcessors);
   for (int i = 0; i < 20; ++i) {
@@ -131,16 +201,11 @@ TEST(ThreadPool, S1_WorkersHaveThePortableEnvironment) {
   FloatEnvironment::write(found | 0x8040); // a caller that flushes; threads inherit it
 #endif
   ThreadPool pool(4, 4);
-  std::vector<uint64_t> seen(4);
-  pool.run(
-      [](const void *args, int64_t begin, int64_t) {
-        (*static_cast<std::vector<uint64_t> *>(const_cast<void *>(args)))[size_t(begin)] =
-            FloatEnvironment::read();
-      },
-      &seen, 4);
+  Meeting meeting(4);
+  pool.run(Meeting::body, &meeting, 4);
   FloatEnvironment::write(found);
-  for (size_t i = 1; i < 4; ++i)
-    EXPECT_EQ(seen[i] & ~uint64_t(0x3f), FloatEnvironment::kPortable) << i;
+  for (size_t i = 1; i < 4; ++i) // the caller has the first unit
+    EXPECT_EQ(meeting.environments[i] & ~uint64_t(0x3f), FloatEnvironment::kPortable) << i;
 }
 
 //===-- writ_launch ---------------------------------------------------------===//

@@ -52,6 +52,7 @@ struct SessionOptions {
   int64_t chunk = 0;   ///< rows of one step, or kWholePrompt; 0: kDefaultChunk
   int64_t context = 0; ///< 0: what is needed
   int32_t isa = -1;    ///< a writ_isa; -1: the best
+  bool pin = false;    ///< each thread to a processor of its own
   bool verify = false; ///< hash the weights again
 };
 

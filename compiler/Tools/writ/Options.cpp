@@ -147,6 +147,7 @@ void addStepOptions(CLI::App *app, SessionOptions &options) {
          "--isa", [&](const std::string &text) { options.isa = parseIsa(text); },
          isaNames() + " (default: the machine's best)")
       ->type_name("NAME");
+  app->add_flag("--pin", options.pin, "bind each thread to a processor of its own");
   app->add_flag("--verify", options.verify, "hash the weights again");
 }
 

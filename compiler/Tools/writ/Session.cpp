@@ -147,6 +147,14 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
   session.trace = shape.trace;
   session.trace_user = shape.traceUser;
   session.isa = options.isa >= 0 ? options.isa : session.isa;
+  session.pin = options.pin;
+  if (const int32_t processors = writ_processor_count();
+      options.pin && options.threads > processors)
+    throw Error(
+        {"--pin"}, "E051",
+        fmt::format("{} threads are more than the {} processors that this process may run on",
+                    options.threads, processors),
+        {{{}, "lower --threads, or leave --pin out"}});
   if (shape.reading) {
     shape.reading->setCalls(info.call_count);
     session.trace = ReadingLine::afterKernel;
@@ -155,8 +163,8 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
   writ_session *created = nullptr;
   writ_error error;
   const writ_status status = writ_session_create(package, &session, &created, &error);
-  if (status == WRIT_UNSUPPORTED) // an instruction set that the machine lacks
-    throw EnvironmentError({"--isa"}, "E050", error.text);
+  if (status == WRIT_UNSUPPORTED) // an instruction set that the machine lacks, or binding threads
+    throw EnvironmentError({options.isa >= 0 ? "--isa" : "--pin"}, "E050", error.text);
   check(status, error, info.path);
   return SessionPtr(created);
 }

@@ -141,10 +141,10 @@ typedef struct writ_open_options {
 WRIT_API void writ_open_options_init(writ_open_options *options);
 
 /// Opens the package in the folder `path`: reads writ.lock.json, checks its version, the digests of
-/// tokenizer.json and chat.json, and of the weights (whole at the first open, which leaves
-/// PATH/.writ-stamp; later opens compare size, times and digest with the stamp; a folder that
-/// cannot be written to is hashed each time), maps the weights, checks the digest of
-/// lib/libmodel.so and loads it: model, circuit, profile, resolutions and calls must be those that
+/// tokenizer.bin and of the weights (whole at the first open, which leaves PATH/.writ-stamp; later
+/// opens compare size, times and digest with the stamp; a folder that cannot be written to is
+/// hashed each time) and of chat.json, maps the weights, checks the digest of lib/libmodel.so and
+/// loads it: model, circuit, profile, resolutions and calls must be those that
 /// the lock names. The folder may have been moved since it was written, and must not change while
 /// it is open: a step that finds the weights changed is refused with WRIT_IO_ERROR. On failure
 /// `*package` is null.
@@ -268,7 +268,8 @@ typedef struct writ_session_options {
   int32_t isa;       ///< a writ_isa, which the machine must have; WRIT_ISA_BEST
   uint64_t page_order_seed; ///< for tests: not 0 hands pages out in a shuffled order
   int32_t poison; ///< for tests: fresh and recycled pages, and the arenas before each run, are NaN
-  int32_t reserved;
+  int32_t pin;    ///< 1: binds each thread to a processor of its own, in the order of the calling
+                  ///< thread's affinity mask; the caller of a step for the step alone
   writ_trace trace; ///< called after each kernel, on the calling thread; may be null
   void *trace_user;
 } writ_session_options;
@@ -301,8 +302,9 @@ WRIT_API writ_status writ_plan_memory(const writ_package *package,
                                       writ_error *error);
 
 /// Creates a session and starts its threads. The package must outlive it. On failure `*session` is
-/// null. Errors: an option out of range or above the model's context length
-/// (WRIT_INVALID_ARGUMENT), an instruction set that the machine lacks (WRIT_UNSUPPORTED),
+/// null. Errors: an option out of range or above the model's context length, or `pin` with more
+/// threads than processors (WRIT_INVALID_ARGUMENT), an instruction set that the machine lacks, or
+/// threads that the system does not bind (WRIT_UNSUPPORTED),
 /// WRIT_OUT_OF_MEMORY.
 WRIT_API writ_status writ_session_create(const writ_package *package,
                                          const writ_session_options *options,

@@ -1,10 +1,14 @@
 #include "pool/thread_pool.h"
 
 #include "pool/parking.h"
+#include "support/cpu.h"
 #include "support/error.h"
 #include "support/float_environment.h"
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstring>
 #include <system_error>
 
 namespace writ {
@@ -13,6 +17,19 @@ namespace {
 /// Pauses before a waiting thread sleeps: 0.05 to 0.2 ms, longer than the gap between two kernels
 /// of a step and shorter than what a person or a battery notices.
 constexpr uint32_t kSpinPauses = 4096;
+
+/// How long a worker keeps a processor before it offers it to others between two runs. Less than a
+/// scheduler's slice (Linux: 0.7 to 3 ms): a thread that is taken off in the middle of a chunk
+/// holds up everybody until it is back, one that goes between two runs nobody.
+constexpr std::chrono::microseconds kGivesWayAfter{1000};
+
+/// Chunks of a part. More of them leave less behind with a thread that is not run, and cost an
+/// uncontended atomic operation each.
+constexpr int64_t kChunks = 4;
+
+int64_t chunksOf(const Range &part) {
+  return std::min(kChunks, part.end - part.begin);
+}
 
 /// Blocks signals while threads are started, so that the program's handlers run on its own; but for
 /// those that an instruction of the thread itself raises: blocked, they end the process unhandled.
@@ -33,21 +50,27 @@ private:
 
 } // namespace
 
-ThreadPool::ThreadPool(int threads, int processors)
+ThreadPool::ThreadPool(int threads, int processors, std::span<const int> pins)
     : threadCount(threads), processors(processors), activeCount(1),
-      workers(std::make_unique<Worker[]>(size_t(threads - 1))) {
+      workers(std::make_unique<Worker[]>(size_t(threads - 1))),
+      claims(std::make_unique<Claim[]>(size_t(threads))) {
   setActive(threads);
   const SignalsBlocked blocked;
   try {
-    for (; started < threads - 1; ++started) {
-      Worker &worker = workers[size_t(started)];
-      worker.thread = std::thread([this, &worker] { work(worker); });
-    }
+    for (; started < threads - 1; ++started)
+      workers[size_t(started)].thread = std::thread([this, index = started + 1] { work(index); });
   } catch (const std::system_error &error) {
     stop();
     fail(WRIT_OUT_OF_MEMORY, "cannot start thread {} of {}: {}; lower `threads`", started + 2,
          threads, error.what());
   }
+  for (int i = 0; i < started && !pins.empty(); ++i)
+    if (const int error =
+            pinThread(workers[size_t(i)].thread.native_handle(), pins[size_t(i) + 1])) {
+      stop();
+      fail(WRIT_UNSUPPORTED, "cannot bind thread {} of {} to processor {}: {}", i + 2, threads,
+           pins[size_t(i) + 1], std::strerror(error));
+    }
 }
 
 ThreadPool::~ThreadPool() {
@@ -55,10 +78,9 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::stop() {
-  for (int i = 0; i < started; ++i) {
-    workers[size_t(i)].body = nullptr;
-    post(workers[size_t(i)]);
-  }
+  ending.store(true, std::memory_order_relaxed);
+  for (int i = 0; i < started; ++i)
+    post(workers[size_t(i)], runNumber + 1);
   for (int i = 0; i < started; ++i)
     workers[size_t(i)].thread.join();
 }
@@ -71,14 +93,19 @@ void ThreadPool::setActive(int count) {
 // A sleeper announces itself and then looks at the word once more; the other side changes the word
 // and then looks for a sleeper. With sequential consistency at least one of the two sees the other.
 
-void ThreadPool::post(Worker &worker) {
-  worker.ticket.fetch_add(1, std::memory_order_seq_cst);
-  if (worker.parked.load(std::memory_order_seq_cst))
+void ThreadPool::post(Worker &worker, uint32_t number) {
+  worker.ticket.store(number, std::memory_order_seq_cst);
+  // Once for each sleep: one that was woken and does not run yet would cost a call in vain.
+  if (worker.parked.load(std::memory_order_seq_cst) &&
+      worker.parked.exchange(0, std::memory_order_seq_cst))
     unparkAll(worker.ticket);
 }
 
-void ThreadPool::work(Worker &worker) {
+void ThreadPool::work(int index) {
   const FloatEnvironment environment;
+  Worker &worker = workers[size_t(index - 1)];
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point cameOn = Clock::now();
   uint32_t seen = 0;
   for (;;) {
     uint32_t ticket = worker.ticket.load(std::memory_order_acquire);
@@ -87,20 +114,52 @@ void ThreadPool::work(Worker &worker) {
       spinPause();
       ticket = worker.ticket.load(std::memory_order_acquire);
     }
-    if (ticket == seen) {
+    while (ticket == seen) {
       worker.parked.store(1, std::memory_order_seq_cst);
-      while ((ticket = worker.ticket.load(std::memory_order_seq_cst)) == seen)
+      ticket = worker.ticket.load(std::memory_order_seq_cst);
+      if (ticket == seen) {
         park(worker.ticket, seen);
-      worker.parked.store(0, std::memory_order_relaxed);
+        ticket = worker.ticket.load(std::memory_order_acquire);
+      }
     }
+    worker.parked.store(0, std::memory_order_relaxed);
     seen = ticket;
-    if (!worker.body)
+    if (ending.load(std::memory_order_relaxed))
       return;
-    worker.body(worker.args, worker.part.begin, worker.part.end);
-    if (pending.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
-        callerParked.load(std::memory_order_seq_cst))
-      unparkAll(pending);
+    help(index, seen, 0);
+    if (const Clock::time_point now = Clock::now(); now - cameOn > kGivesWayAfter) {
+      std::this_thread::yield();
+      cameOn = Clock::now();
+    }
   }
+}
+
+/// Takes the next chunk of a part. False where the run has none left there, or is over.
+bool ThreadPool::take(int64_t part, uint32_t number, Range *chunk) {
+  std::atomic<uint64_t> &left = claims[size_t(part)].left;
+  uint64_t word = left.load(std::memory_order_relaxed);
+  do {
+    if (uint32_t(word >> 32) != number || uint32_t(word) == 0)
+      return false;
+  } while (!left.compare_exchange_weak(word, word - 1, std::memory_order_acquire,
+                                       std::memory_order_relaxed));
+  // The run cannot end before this chunk is done, so that it stays `current`.
+  const Range all = staticPart(current.units, current.parts, part);
+  const int64_t chunks = chunksOf(all);
+  const Range within = staticPart(all.end - all.begin, chunks, chunks - int64_t(uint32_t(word)));
+  *chunk = {all.begin + within.begin, all.begin + within.end};
+  return true;
+}
+
+/// Runs chunks until none is left, its own part's first. `done`: chunks that it has run already.
+void ThreadPool::help(int64_t first, uint32_t number, uint32_t done) {
+  const int64_t parts = partsOfRun.load(std::memory_order_relaxed);
+  for (int64_t i = 0; i < parts; ++i)
+    for (Range chunk; take((first + i) % parts, number, &chunk); ++done)
+      current.body(current.args, chunk.begin, chunk.end);
+  if (done > 0 && pending.fetch_sub(done, std::memory_order_seq_cst) == done &&
+      callerParked.load(std::memory_order_seq_cst))
+    unparkAll(pending);
 }
 
 void ThreadPool::waitForWorkers() {
@@ -124,16 +183,23 @@ void ThreadPool::run(writ_body body, const void *args, int64_t units) {
     body(args, 0, units);
     return;
   }
-  pending.store(uint32_t(parts - 1), std::memory_order_relaxed);
-  for (int64_t i = 1; i < parts; ++i) {
-    Worker &worker = workers[size_t(i - 1)];
-    worker.body = body;
-    worker.args = args;
-    worker.part = staticPart(units, parts, i);
-    post(worker);
-  }
-  const Range own = staticPart(units, parts, 0);
+  ++runNumber;
+  current = {body, args, units, parts};
+  partsOfRun.store(parts, std::memory_order_relaxed);
+  uint32_t chunks = 0;
+  for (int64_t i = 0; i < parts; ++i)
+    chunks += uint32_t(chunksOf(staticPart(units, parts, i)));
+  pending.store(chunks, std::memory_order_relaxed);
+  for (int64_t i = 0; i < parts; ++i)
+    claims[size_t(i)].left.store(uint64_t(runNumber) << 32 |
+                                     uint64_t(chunksOf(staticPart(units, parts, i))),
+                                 std::memory_order_release);
+  Range own;
+  take(0, runNumber, &own);
+  for (int64_t i = 1; i < parts; ++i)
+    post(workers[size_t(i - 1)], runNumber);
   body(args, own.begin, own.end);
+  help(0, runNumber, 1);
   waitForWorkers();
 }
 

@@ -1,11 +1,15 @@
-//===- thread_pool.h - a static partition over threads --------------------===//
+//===- thread_pool.h - chunks of a kernel's units over threads ------------===//
 //
-// The pool's threads run contiguous parts of [0, units) that depend on nothing but the number of
-// units and of threads. Each worker has a mailbox of its own, so a worker that has no part in a run
-// is not touched by it, and the number of threads may change from one run to the next.
+// [0, units) is cut into a contiguous part for each thread and a part into a few chunks, by nothing
+// but the number of units and of threads. A thread runs the chunks of its own part and then those
+// of others that have not been begun: where the system runs something else on a processor, the
+// thread that was to run there holds back one chunk at most, and none where it had not begun one.
+// So who runs a unit is a matter of time; no bit may depend on it (writ_body).
 //
-// A waiting thread spins for a bounded time and then sleeps in the kernel; it never spins where
-// there are more threads than processors.
+// Each worker has a mailbox of its own: a worker that has no part in a run is not touched by it,
+// and the number of threads may change from one run to the next. A waiting thread spins for a
+// bounded time and then sleeps in the kernel; it never spins where there are more threads than
+// processors.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -38,8 +43,9 @@ public:
   static constexpr int kMaxThreads = 1024;
 
   /// `threads` (1 .. kMaxThreads) counts the caller; threads - 1 workers are started. With more
-  /// threads than `processors` nobody spins.
-  ThreadPool(int threads, int processors);
+  /// threads than `processors` nobody spins. `pins`, where it is not empty, has a processor for
+  /// each thread: workers are bound to theirs, the caller is its own affair. Throws Failure.
+  ThreadPool(int threads, int processors, std::span<const int> pins = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
@@ -49,8 +55,9 @@ public:
   /// Uses `count` threads, in 1 .. threads(), from the next run on.
   void setActive(int count);
 
-  /// Runs body(args, begin, end) over parts of [0, units) and returns when all are done. The caller
-  /// runs the first part; with one unit or one thread it runs everything, and nobody is woken.
+  /// Runs body(args, begin, end) over chunks of [0, units) and returns when all are done. The
+  /// caller runs the first one; with one unit or one thread it runs everything, and nobody is
+  /// woken.
   void run(writ_body body, const void *args, int64_t units);
 
   /// Of the last run that had units; null before the first.
@@ -71,16 +78,26 @@ public:
 
 private:
   struct alignas(64) Worker {
-    std::atomic<uint32_t> ticket{0}; ///< changes when there is a job
+    std::atomic<uint32_t> ticket{0}; ///< the number of the run that it is to help with
     std::atomic<uint32_t> parked{0};
-    writ_body body = nullptr; ///< null: end the thread
-    const void *args = nullptr;
-    Range part{0, 0};
     std::thread thread;
   };
+  /// The chunks of a part that nobody has begun: the number of the run, then how many, 32 bits
+  /// each. Who takes one with the number of a run that is over finds that number gone.
+  struct alignas(64) Claim {
+    std::atomic<uint64_t> left{0};
+  };
+  /// Written before the claims of the run are, read after one of them was taken.
+  struct Run {
+    writ_body body = nullptr;
+    const void *args = nullptr;
+    int64_t units = 0, parts = 0;
+  };
 
-  void work(Worker &worker);
-  void post(Worker &worker);
+  void work(int index);
+  void post(Worker &worker, uint32_t number);
+  bool take(int64_t part, uint32_t number, Range *chunk);
+  void help(int64_t first, uint32_t number, uint32_t done);
   void waitForWorkers();
   void stop();
 
@@ -92,8 +109,13 @@ private:
   bool isStopped = false;
   int started = 0;
   std::unique_ptr<Worker[]> workers;
+  std::unique_ptr<Claim[]> claims; ///< [threads]
   std::atomic<uint32_t> spinLimit{0};
-  alignas(64) std::atomic<uint32_t> pending{0}; ///< parts of this run that workers still have
+  std::atomic<bool> ending{false};
+  Run current;
+  uint32_t runNumber = 0;
+  std::atomic<int64_t> partsOfRun{0};           ///< a hint of how far to look for chunks
+  alignas(64) std::atomic<uint32_t> pending{0}; ///< chunks of this run that are not done
   std::atomic<uint32_t> callerParked{0};
 };
 

@@ -76,6 +76,8 @@ writ_session_options resolveOptions(const Package &package, const writ_session_o
   out.threads = int32_t(inRange(
       "threads", orDefault(given.threads, std::min(processorCount(), ThreadPool::kMaxThreads)), 1,
       ThreadPool::kMaxThreads));
+  inRange("pin", given.pin, 0, 1);
+  pinsOf(out); // refuses more threads than processors
   const writ_isa best = bestIsa();
   if (given.isa == WRIT_ISA_BEST)
     out.isa = best;
@@ -96,6 +98,17 @@ KvOptions kvOptions(const writ_session_options &options) {
   kv.orderSeed = options.page_order_seed;
   kv.poison = options.poison != 0;
   return kv;
+}
+
+std::vector<int> pinsOf(const writ_session_options &options) {
+  if (!options.pin)
+    return {};
+  std::vector<int> numbers = processors();
+  if (options.threads > int64_t(numbers.size()))
+    fail(WRIT_INVALID_ARGUMENT,
+         "pin is 1 and threads is {}, but this thread may run on {} processors; lower threads",
+         options.threads, numbers.size());
+  return numbers;
 }
 
 int64_t sampleBatch(const writ_session_options &options) {

@@ -14,6 +14,9 @@ KvOptions kvOptions(const writ_session_options &options);
 /// Throws Failure where a size does not fit.
 writ_memory_plan planMemory(const Package &package, const writ_session_options &options);
 
+/// The processor of each thread; empty where they are not bound.
+std::vector<int> pinsOf(const writ_session_options &options);
+
 /// Outputs that are sampled at one time, which bounds the sampler's scratch.
 int64_t sampleBatch(const writ_session_options &options);
 /// Bytes of scratch of one row of the family `sample` (model_abi.h).

@@ -30,7 +30,7 @@ Session::Session(const Package &package, const writ_session_options &options)
       kept(arena(keptOutputs(package.model(), options) * package.model().vocabulary *
                      int64_t(sizeof(float)),
                  "kept logits")),
-      pool(options.threads, processorCount()) {
+      pins(pinsOf(options)), pool(options.threads, processorCount(), pins) {
   package.sessions().fetch_add(1);
 }
 

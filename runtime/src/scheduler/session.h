@@ -138,7 +138,8 @@ private:
   AlignedBuffer kept;                ///< f32 [max_outputs][vocabulary], or empty (keptOutputs)
   const float *logitsBase = nullptr; ///< f32 [outputs][vocabulary] of the last step
   OutputCount outputsReady;
-  int64_t rowsTouched = 0; ///< entries of rowTables.touched in use
+  int64_t rowsTouched = 0;     ///< entries of rowTables.touched in use
+  const std::vector<int> pins; ///< the processor of each thread, the caller's first; or empty
   writ_pool pool;
   std::atomic<int> state{kIdle};
   Fault fault = nullptr;

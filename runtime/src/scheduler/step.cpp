@@ -2,6 +2,7 @@
 
 #include "scheduler/plan.h"
 #include "scheduler/session.h"
+#include "support/cpu.h"
 #include "support/error.h"
 #include "support/float_environment.h"
 
@@ -73,6 +74,10 @@ writ_status Session::stageAndRun(const writ_step_row *rows, int64_t count, Outpu
                                  const volatile int32_t *stop, writ_error *error) {
   if (const writ_status status = package.weightsHold(error); status != WRIT_OK)
     return status;
+  const PinnedCaller pinned(pins.empty() ? -1 : pins.front());
+  if (pinned.failure())
+    return report(error, WRIT_UNSUPPORTED, "cannot bind the calling thread to processor {}: {}",
+                  pins.front(), std::strerror(pinned.failure()));
   if (const writ_status status = reserve(error); status != WRIT_OK)
     return status;
   if (faultAt(StepStage::reserved)) {

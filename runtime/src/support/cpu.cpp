@@ -1,6 +1,6 @@
 #include "support/cpu.h"
 
-#include <sched.h>
+#include <cerrno>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -75,15 +75,57 @@ bool supportsIsa(writ_isa isa, writ_isa best) {
   return isa == WRIT_ISA_SCALAR || (isa <= best && isOfArm(isa) == isOfArm(best));
 }
 
-int processorCount() {
+std::vector<int> processors() {
+  std::vector<int> numbers;
 #if defined(__linux__)
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-    return CPU_COUNT(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set))
+        numbers.push_back(i);
 #endif
+  return numbers;
+}
+
+int processorCount() {
+  if (const std::vector<int> numbers = processors(); !numbers.empty())
+    return int(numbers.size());
   const unsigned count = std::thread::hardware_concurrency();
   return count > 0 ? int(count) : 1;
 }
+
+#if defined(__linux__)
+
+int pinThread(pthread_t thread, int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  return ::pthread_setaffinity_np(thread, sizeof set, &set);
+}
+
+PinnedCaller::PinnedCaller(int processor) {
+  if (processor < 0)
+    return;
+  error = ::pthread_getaffinity_np(::pthread_self(), sizeof before, &before);
+  if (error == 0)
+    error = pinThread(::pthread_self(), processor);
+  bound = error == 0;
+}
+
+PinnedCaller::~PinnedCaller() {
+  if (bound)
+    ::pthread_setaffinity_np(::pthread_self(), sizeof before, &before);
+}
+
+#else
+
+int pinThread(pthread_t, int) {
+  return ENOTSUP;
+}
+PinnedCaller::PinnedCaller(int processor) : error(processor < 0 ? 0 : ENOTSUP) {}
+PinnedCaller::~PinnedCaller() = default;
+
+#endif
 
 } // namespace writ

@@ -4,6 +4,9 @@
 #include "writ/kernel_abi.h"
 
 #include <cstdint>
+#include <pthread.h>
+#include <sched.h>
+#include <vector>
 
 namespace writ {
 
@@ -25,7 +28,30 @@ writ_isa bestIsa();
 /// Whether a machine of this architecture whose best set is `best` runs bodies of `isa`.
 bool supportsIsa(writ_isa isa, writ_isa best = bestIsa());
 
-/// Processors in this process's affinity mask, at least 1.
+/// Processors in this thread's affinity mask, at least 1.
 int processorCount();
+/// Their numbers, ascending; empty where the system does not say.
+std::vector<int> processors();
+
+/// Binds the calling thread to a processor, and gives it back the mask that it had.
+class PinnedCaller {
+public:
+  /// Does nothing where `processor` is negative.
+  explicit PinnedCaller(int processor);
+  ~PinnedCaller();
+  PinnedCaller(const PinnedCaller &) = delete;
+  PinnedCaller &operator=(const PinnedCaller &) = delete;
+  /// errno of what failed, or 0.
+  int failure() const { return error; }
+
+private:
+  int error = 0;
+  bool bound = false;
+#if defined(__linux__)
+  cpu_set_t before;
+#endif
+};
+/// Binds another thread for good. errno, or 0.
+int pinThread(pthread_t thread, int processor);
 
 } // namespace writ
