@@ -12,6 +12,8 @@
 
 namespace writ {
 
+static constexpr size_t kLargePage = size_t(2) << 20; ///< of x86-64 and of AArch64 with 4 KiB
+
 static std::string directoryOf(const std::string &path) {
   size_t slash = path.rfind('/');
   if (slash == std::string::npos)
@@ -48,6 +50,22 @@ void AtomicFile::fail(const char *action, int error) {
 }
 
 void AtomicFile::write(std::string_view bytes) {
+  while (piece.size() + bytes.size() >= kLargePage) {
+    if (piece.empty()) {
+      flush(bytes.substr(0, kLargePage));
+      bytes.remove_prefix(kLargePage);
+      continue;
+    }
+    const size_t rest = kLargePage - piece.size();
+    piece += bytes.substr(0, rest);
+    bytes.remove_prefix(rest);
+    flush(piece);
+    piece.clear();
+  }
+  piece += bytes;
+}
+
+void AtomicFile::flush(std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR)
@@ -59,6 +77,8 @@ void AtomicFile::write(std::string_view bytes) {
 }
 
 void AtomicFile::commit() {
+  flush(piece);
+  piece.clear();
   if (::fsync(descriptor) != 0)
     fail("flush the temporary file", errno);
   int closed = ::close(descriptor);

@@ -21,6 +21,9 @@ void writeFileAtomically(const std::string &path, std::string_view bytes);
 
 /// A file under a temporary name in the directory of `path`, which takes its place at commit().
 /// Without a commit the temporary file is removed and `path` is as it was. For one thread.
+///
+/// A large file is written in pieces of a large page, each at a multiple of its size: a file system
+/// that can keeps it in large pages of the page cache, which who maps the file then has as such.
 class AtomicFile {
 public:
   explicit AtomicFile(std::string path);
@@ -35,7 +38,10 @@ public:
 private:
   [[noreturn]] void fail(const char *action, int error);
 
+  void flush(std::string_view bytes);
+
   std::string path, temporary;
+  std::string piece; ///< bytes that are not yet written, fewer than a large page
   int descriptor = -1;
 };
 

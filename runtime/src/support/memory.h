@@ -14,23 +14,41 @@
 #include <memory>
 #include <utility>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace writ {
 
 inline constexpr int64_t kBufferAlignment = 4096;
+/// What the system may give in place of 4 KiB at a time, where it is asked to.
+inline constexpr int64_t kLargePage = int64_t(2) << 20;
 
-/// Raw bytes, aligned to kBufferAlignment, not initialised. Of size 0: a null pointer.
+/// Raw bytes, aligned to kBufferAlignment, not initialised. Of size 0: a null pointer. The large
+/// pages that lie in it whole are asked for as such: it never takes more memory than its size.
 class AlignedBuffer {
 public:
   AlignedBuffer() = default;
   /// Throws Failure(WRIT_OUT_OF_MEMORY), which names `purpose`.
   AlignedBuffer(ByteCount size, const char *purpose) : bytes(size) {
     void *memory = nullptr;
-    if (size.raw() > 0 && ::posix_memalign(&memory, kBufferAlignment, size_t(size.raw())) != 0)
+    const int64_t large = size.raw() / kLargePage * kLargePage;
+    if (size.raw() > 0 &&
+        ::posix_memalign(&memory, size_t(large > 0 ? kLargePage : kBufferAlignment),
+                         size_t(size.raw())) != 0)
       fail(WRIT_OUT_OF_MEMORY, "cannot allocate {} bytes for {}", size.raw(), purpose);
+#if defined(__linux__)
+    if (large > 0)
+      ::madvise(memory, size_t(large), MADV_HUGEPAGE); // a system that has none goes on without
+#endif
     pointer.reset(static_cast<std::byte *>(memory));
   }
-  std::byte *data() const { return pointer.get(); }
-  ByteCount size() const { return bytes; }
+  std::byte *data() const {
+    return pointer.get();
+  }
+  ByteCount size() const {
+    return bytes;
+  }
 
 private:
   struct Free {
