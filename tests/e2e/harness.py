@@ -95,6 +95,13 @@ def replace(path, old, new):
     path.write_text(text.replace(old, new, 1))
 
 
+def damage(path):
+    """Another last byte, the same size."""
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
 def position(path, text):
     """line:column of the first occurrence, counted from 1."""
     before = path.read_text().split(text, 1)[0]

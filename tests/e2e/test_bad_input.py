@@ -189,14 +189,14 @@ class BadRun(TestCase):
         expected = json.loads((copy / "writ.lock.json").read_text())["weights"]["sha256"]
         _, err = self.writ("run", copy, "--prompt", "ab", "--max-tokens", "1", code=1)
         self.assertEqual(err, f"{copy}: error: weights.safetensors has SHA-256 {actual}, but writ.lock.json names "
-                              f"{expected}; the weights were altered, compile the model again [E050]\n")
+                              f"{expected}; it was altered, compile the model again [E050]\n")
 
     def test_APackageOfAnotherVersionIsRefusedWithTheDifference(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)
-        replace(copy / "writ.lock.json", '"package_version": 3', '"package_version": 9')
+        replace(copy / "writ.lock.json", '"package_version": 4', '"package_version": 9')
         _, err = self.writ("run", copy, "--prompt", "ab", code=1)
-        self.assertEqual(err, f"{copy}: error: writ.lock.json: package_version is 9, this library reads 3; compile the "
+        self.assertEqual(err, f"{copy}: error: writ.lock.json: package_version is 9, this library reads 4; compile the "
                               "model again [E050]\n")
 
     def test_AMovedPackageWorks(self):

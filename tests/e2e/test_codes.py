@@ -2,7 +2,7 @@
 import shutil
 
 import harness
-from harness import SOURCE, TestCase, families, position, random_model, replace, run, tiny_package
+from harness import SOURCE, TestCase, damage, families, position, random_model, replace, run, tiny_package
 
 CIRCUIT = "circuits/llama.json"
 
@@ -141,10 +141,10 @@ class Codes(TestCase):
     def test_E050_APackageWhoseTokenizerWasAltered(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)
-        (copy / "tokenizer.json").write_text((copy / "tokenizer.json").read_text() + "\n")
+        damage(copy / "tokenizer.bin")
         _, err = self.writ("run", copy, "--prompt", "ab", code=1)
-        self.assertRegex(err, f"^{copy}: error: tokenizer.json has SHA-256 [0-9a-f]{{64}}, but writ.lock.json names "
-                         r"[0-9a-f]{64}; compile the model again \[E050\]\n$")  # fmt: skip
+        self.assertRegex(err, f"^{copy}: error: tokenizer.bin has SHA-256 [0-9a-f]{{64}}, but writ.lock.json names "
+                         r"[0-9a-f]{64}; it was altered, compile the model again \[E050\]\n$")  # fmt: skip
 
     def test_E051_AProfileThatThereIsNot(self):
         self.compile(random_model(), ["--profile: error: 'fast' is not a profile [E051]",

@@ -10,7 +10,7 @@ import termios
 import time
 
 import harness
-from harness import SOURCE, WRIT, TestCase, random_model, replace, tiny_package
+from harness import SOURCE, WRIT, TestCase, damage, random_model, tiny_package
 
 RUN = ("--prompt", "ab", "--ignore-end")
 
@@ -224,11 +224,11 @@ class Cache(TestCase):
         words = ("run", random_model(), "--bringup", "--prompt", "ab", "--max-tokens", "3", "--ignore-end")
         expected, _ = self.writ(*words, env=env)
         package, = (folder / ".cache" / "writ" / "packages").iterdir()
-        replace(package / "tokenizer.json", "{", "{ ")
+        damage(package / "tokenizer.bin")
         out, err = self.writ(*words, env=env)
         self.assertEqual(out, expected)
         self.assertIn("writ: warning: the cached package is damaged and is compiled anew: ", err)
-        self.assertIn("tokenizer.json", err)
+        self.assertIn("tokenizer.bin", err)
         self.assertEqual(self.writ(*words, env=env), (expected, ""))
         # Without its lock the folder is no package at all.
         (package / "writ.lock.json").unlink()
@@ -237,7 +237,7 @@ class Cache(TestCase):
     def test_ADamagedPackageOfTheUsersIsRefused(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)
-        replace(copy / "tokenizer.json", "{", "{ ")
+        damage(copy / "tokenizer.bin")
         _, err = self.writ("run", copy, "--prompt", "ab", code=1)
         self.assertIn("[E050]", err)
 

@@ -91,13 +91,14 @@ class Session(TestCase):
         weights.write_bytes(data)
         # A stamp that vouches for the altered file: only hashing can tell.
         status, text = os.stat(weights), json.loads(stamp.read_text())
-        text |= {"modified_ns": status.st_mtime_ns, "changed_ns": status.st_ctime_ns}
+        entry, = (each for each in text["files"] if each["file"] == weights.name)
+        entry |= {"modified_ns": status.st_mtime_ns, "changed_ns": status.st_ctime_ns}
         stamp.write_text(json.dumps(text, sort_keys=True, separators=(",", ":")) + "\n")
         for command in commands:
             self.writ(*command)
             _, err = self.writ(*command, "--verify", code=1)
             self.assertRegex(err, r"weights\.safetensors has SHA-256 [0-9a-f]{64}, but writ\.lock\.json names "
-                                  r"[0-9a-f]{64}; the weights were altered, compile the model again \[E050\]\n$")
+                                  r"[0-9a-f]{64}; it was altered, compile the model again \[E050\]\n$")
 
 
 class Text(TestCase):

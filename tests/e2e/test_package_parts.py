@@ -7,7 +7,7 @@ import struct
 import subprocess
 import time
 
-from harness import WRIT, TestCase, main, package, random_model, replace, tiny_package
+from harness import WRIT, TestCase, damage, main, package, random_model, replace, tiny_package
 
 RUN = ("--prompt", "ab", "--max-tokens", "4", "--ignore-end")
 
@@ -61,6 +61,7 @@ class Parts(TestCase):
         lock = lock_of(folder)
         named = set(lock["files"]) | {lock[part]["file"] for part in ("weights", "tokenizer", "chat")
                                       if part in lock}
+        named.add(lock["tokenizer"]["tables"]["file"])
         there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
         self.assertEqual(there - named - {".writ-stamp"},
                          {"writ.lock.json", "lib/libmodel.a", "lib/libmodel.so",
@@ -84,11 +85,10 @@ class Parts(TestCase):
 
     def test_TokenizeAndExplainReadOnlyWhatTheLockNames(self):
         copy = self.copy()
-        for name, words in (("tokenizer.json", ("tokenize", copy, "--text", "ab")),
+        for name, words in (("tokenizer.bin", ("tokenize", copy, "--text", "ab")),
                             ("report.json", ("explain", copy))):
             self.writ(*words)
-            path = copy / name
-            path.write_text(path.read_text() + "\n")
+            damage(copy / name)
             _, err = self.writ(*words, code=1)
             self.assertRegex(err, f"{name}: error: it has SHA-256 [0-9a-f]{{64}}; compile the model "
                                   r"again \[E050\]")
@@ -96,14 +96,14 @@ class Parts(TestCase):
 
     def test_C10_EveryCommandRefusesAPackageOfAnotherVersion(self):
         copy = self.copy()
-        replace(copy / "writ.lock.json", '"package_version": 3', '"package_version": 2')
+        replace(copy / "writ.lock.json", '"package_version": 4', '"package_version": 3')
         ids = self.folder() / "ids"
         ids.write_text("1 2 3")
         for words in (("run", copy, *RUN), ("score", copy, "--ids", ids),
                       ("tokenize", copy, "--text", "ab"), ("explain", copy),
                       ("diff", tiny_package(), copy), ("verify", copy)):
             _, err = self.writ(*words, code=1)
-            self.assertRegex(err, r"package_version is 2, this (library|tool) reads 3; compile the "
+            self.assertRegex(err, r"package_version is 3, this (library|tool) reads 4; compile the "
                                   r"model again \[E050\]")
 
 

@@ -3,6 +3,7 @@ import hashlib
 import json
 import re
 import shutil
+import struct
 
 import harness
 from harness import TestCase, package, position, random_model, replace, run, tiny_package
@@ -16,7 +17,8 @@ def lock_of(folder):
 
 def locked(lock):
     """Every file that a lock names."""
-    return [lock[part]["file"] for part in ("weights", "tokenizer", "chat") if part in lock] + sorted(lock["files"])
+    parts = [lock[part]["file"] for part in ("weights", "tokenizer", "chat") if part in lock]
+    return parts + [lock["tokenizer"]["tables"]["file"]] + sorted(lock["files"])
 
 
 class Verify(TestCase):
@@ -43,6 +45,7 @@ class Verify(TestCase):
             f"lock       {LOCK} has SHA-256 {hashlib.sha256((folder / LOCK).read_bytes()).hexdigest()}",
             f"files      {len(locked(lock))} files have the digests that the lock names, the weights whole "
             f"({size:.1f} MB)",
+            "tokenizer  tokenizer.bin has the tables of tokenizer.json",
             f"decisions  {decisions} resolutions, and the digests of their contracts and maps, are those of {CALL}",
             "library    lib/libmodel.so has the digest of its build, and its code was made from this model, circuit, "
             f"profile, resolution table and {CALL}"])  # fmt: skip
@@ -58,6 +61,17 @@ class Verify(TestCase):
             expected.append(f"{folder}/{file}: error: it has SHA-256 {digest}; compile the model again [E050]\n"
                             f"{folder}/{LOCK}:")
         self.refuses(folder, *expected)
+
+    def test_C10_TablesOfAnotherVocabularyAreNamed(self):
+        folder = self.copy()
+        tables = bytearray((folder / "tokenizer.bin").read_bytes())
+        tables[52:56] = struct.pack("<i", 7)  # the padding token
+        (folder / "tokenizer.bin").write_bytes(tables)
+        lock = lock_of(folder)
+        lock["tokenizer"]["tables"]["sha256"] = digest = hashlib.sha256(tables).hexdigest()
+        (folder / LOCK).write_text(json.dumps(lock, indent=1))
+        self.refuses(folder, f"{folder}/{LOCK}:{position(folder / LOCK, chr(34) + digest)}: error: tokenizer.bin has "
+                             "other tokens than tokenizer.json; compile the model again [E050]\n")
 
     def test_C10_AFileThatIsMissingIsNamedWithTheLineThatNamesIt(self):
         folder = self.copy()

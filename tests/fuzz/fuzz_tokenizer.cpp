@@ -1,8 +1,8 @@
 //===- fuzz_tokenizer.cpp - any bytes as a tokenizer, and as its text -----===//
 //
-// The bytes are tried as tokenizer.json, whose tokenizer must then take them as a text, and as a
-// text for two small tokenizers: what they encode, streams back as text of bounded length. Merging
-// by scores is compared with the rule stated plainly.
+// The bytes are tried as tokenizer.json and as tokenizer.bin, whose tokenizer must then take them
+// as a text, and as a text for two small tokenizers: what they encode, streams back as text of
+// bounded length. Merging by scores is compared with the rule stated plainly.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/tokenizer/PlainMerges.h"
@@ -30,7 +30,7 @@ std::unique_ptr<writ::Tokenizer> byteTokenizer() {
     data.tokens.push_back(token);
   }
   std::string error;
-  auto tokenizer = writ::makeTokenizer(std::move(data), &error);
+  auto tokenizer = writ::makeTokenizer(data, &error);
   if (!tokenizer)
     std::abort();
   return tokenizer;
@@ -56,7 +56,7 @@ std::unique_ptr<writ::Tokenizer> scoredTokenizer() {
   for (size_t i = 0; i < std::size(texts); ++i)
     add(texts[i], writ::TokenType::normal, static_cast<float>(i * 7 % 5));
   std::string error;
-  auto tokenizer = writ::makeTokenizer(std::move(data), &error);
+  auto tokenizer = writ::makeTokenizer(data, &error);
   if (!tokenizer)
     std::abort();
   return tokenizer;
@@ -83,14 +83,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   writ::TokenizerData data;
   std::string error;
   if (writ::readTokenizerData(text, &data, &error))
-    if (auto tokenizer = writ::makeTokenizer(std::move(data), &error))
+    if (auto tokenizer = writ::makeTokenizer(data, &error))
       roundTrip(*tokenizer, text);
+  if (auto tokenizer = writ::openTokenizer(text, &error))
+    roundTrip(*tokenizer, text);
 
   static const auto bytesOnly = byteTokenizer(), scored = scoredTokenizer();
+  static const writ::TokenizerData scoredData = scored->data();
   roundTrip(*bytesOnly, text);
   roundTrip(*scored, text);
   const std::string_view head = text.substr(0, 128); // the plain rule is quadratic
-  if (scored->encode(head, {false, false}) != writ::test::mergePlainly(scored->data(), head, false))
+  if (scored->encode(head, {false, false}) != writ::test::mergePlainly(scoredData, head, false))
     std::abort();
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "tests/mutation/PackageReaders.h"
 
 #include "compiler/Tools/writ/Commands.h"
+#include "compiler/Tools/writ/LockedFile.h"
 #include "compiler/Tools/writ/TokenIds.h"
 #include "writ/package_format.h"
 
@@ -107,6 +108,7 @@ Answer PackageReaders::open() const {
   if (status != WRIT_OK) {
     const std::string said = error.text;
     const bool names = said.find(".json") != std::string::npos ||
+                       said.find(kTokenizerTables) != std::string::npos ||
                        said.find(folder.path()) != std::string::npos ||
                        said.find(kWeightsFile) != std::string::npos;
     return {said.empty() ? "refused without a word" : said, names && !package};
@@ -127,12 +129,26 @@ Answer PackageReaders::explain() const {
 Answer PackageReaders::read(PackagePart part, const std::string &text) const {
   if (part == PackagePart::ids)
     return answerOf([&] { tool::parseIds(text, "--ids"); });
+  if (part == PackagePart::tokenizer) {
+    // People and tools read the text; the runtime reads the tables that are made of it.
+    std::string tables;
+    const Answer answer = answerOf([&] { tables = tool::tokenizerTables(file(part), text); });
+    if (!answer.accepted())
+      return answer;
+    put(folder.path(kTokenizerTables), tables);
+    toy::Json lock = toy::Json::parse(good(PackagePart::lock));
+    lock["tokenizer"]["tables"]["sha256"] = toy::sha256(tables);
+    put(file(PackagePart::lock), lock.dump(2));
+    const Answer opened = open();
+    put(folder.path(kTokenizerTables), tool::tokenizerTables(file(part), good(part)));
+    put(file(PackagePart::lock), good(PackagePart::lock));
+    return opened;
+  }
   put(file(part), text);
   if (part != PackagePart::lock) {
     toy::Json lock = toy::Json::parse(good(PackagePart::lock));
-    (part == PackagePart::report ? lock["files"][kReportFile]
-     : part == PackagePart::chat ? lock["chat"]["sha256"]
-                                 : lock["tokenizer"]["sha256"]) = toy::sha256(text);
+    (part == PackagePart::report ? lock["files"][kReportFile] : lock["chat"]["sha256"]) =
+        toy::sha256(text);
     put(file(PackagePart::lock), lock.dump(2));
   }
   Answer answer = part == PackagePart::report ? explain() : open();

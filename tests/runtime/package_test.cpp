@@ -58,8 +58,8 @@ protected:
 };
 
 TEST_F(PackageTest, C10_APackageOfAnotherVersionIsRefusedWithTheDifference) {
-  toy::changeLock(folder.path("p"), [](Json &lock) { lock["package_version"] = 4; });
-  refused(WRIT_VERSION_MISMATCH, "package_version is 4, this library reads 3");
+  toy::changeLock(folder.path("p"), [](Json &lock) { lock["package_version"] = 5; });
+  refused(WRIT_VERSION_MISMATCH, "package_version is 5, this library reads 4");
   toy::changeLock(folder.path("p"), [](Json &lock) { lock["schema"] = "writ.lock.v9"; });
   refused(WRIT_VERSION_MISMATCH, "schema is 'writ.lock.v9', this library reads 'writ.lock.v1'");
 }
@@ -116,7 +116,7 @@ TEST_F(PackageTest, N18_ALockThatSaysMoreThanIsReadIsRefused) {
     toy::writePackage(folder.path("p"), [&](Json &lock) { lock[Json::json_pointer(pointer)] = 1; });
     std::string name = std::string(pointer).substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
-    refused(WRIT_BAD_PACKAGE, "field \"" + name + "\" is unknown in package_version 3");
+    refused(WRIT_BAD_PACKAGE, "field \"" + name + "\" is unknown in package_version 4");
   }
   toy::writePackage(folder.path("p"));
   const std::string lock = toy::readFile(file("writ.lock.json"));
@@ -147,14 +147,14 @@ TEST_F(PackageTest, N18_ALockThatIsNotJsonIsRefused) {
 }
 
 TEST_F(PackageTest, C10_AnAlteredFileIsRefusedByName) {
-  for (const char *name : {"tokenizer.json", "chat.json", "weights.safetensors"}) {
+  for (const char *name : {"tokenizer.bin", "chat.json", "weights.safetensors"}) {
     toy::writePackage(folder.path("p"));
     std::string bytes = toy::readFile(file(name));
     bytes[bytes.size() - 1] ^= 1;
     toy::writeFile(file(name), bytes);
     refused(WRIT_DIGEST_MISMATCH, std::string(name) + " has SHA-256 ");
   }
-  for (const char *name : {"tokenizer.json", "chat.json", "weights.safetensors"}) {
+  for (const char *name : {"tokenizer.bin", "chat.json", "weights.safetensors"}) {
     toy::writePackage(folder.path("p"));
     fs::remove(file(name));
     refused(WRIT_IO_ERROR, name);
@@ -187,10 +187,10 @@ TEST_F(PackageTest, C10_AStampDoesNotCoverAlteredWeights) {
   ASSERT_EQ(open(), WRIT_OK) << error.text;
   const auto time = fs::last_write_time(file("weights.safetensors"));
   alterWeights(300);
-  refused(WRIT_DIGEST_MISMATCH, "the weights were altered");
+  refused(WRIT_DIGEST_MISMATCH, "it was altered");
   // Nor where the modification time is set back.
   fs::last_write_time(file("weights.safetensors"), time);
-  refused(WRIT_DIGEST_MISMATCH, "the weights were altered");
+  refused(WRIT_DIGEST_MISMATCH, "it was altered");
   alterWeights(300);
   EXPECT_EQ(open(), WRIT_OK) << error.text;
 }
@@ -200,9 +200,9 @@ TEST_F(PackageTest, C10_AStampOfOtherWeightsIsNone) {
   // A lock that names other weights: the stamp holds the file's digest, not the lock's.
   toy::changeLock(folder.path("p"),
                   [](Json &lock) { lock["weights"]["sha256"] = std::string(64, '0'); });
-  refused(WRIT_DIGEST_MISMATCH, "the weights were altered");
+  refused(WRIT_DIGEST_MISMATCH, "it was altered");
   toy::writePackage(folder.path("p"));
-  for (const char *stamp : {"", "{}", "not json", "{\"schema\":\"writ.stamp.v1\"}"}) {
+  for (const char *stamp : {"", "{}", "not json", "{\"schema\":\"writ.stamp.v2\"}"}) {
     toy::writeFile(file(".writ-stamp"), stamp);
     ASSERT_EQ(open(), WRIT_OK) << error.text;
     EXPECT_TRUE(hashed()) << stamp;
@@ -223,7 +223,7 @@ TEST_F(PackageTest, C10_AnOpenThatWasKilledLeavesAPartOfAStampAtMost) {
   for (const auto &entry : fs::directory_iterator(folder.path("p")))
     names.insert(entry.path().filename().string());
   EXPECT_EQ(names, (std::set<std::string>{"writ.lock.json", "weights.safetensors", "tokenizer.json",
-                                          "chat.json", ".writ-stamp"}));
+                                          "tokenizer.bin", "chat.json", ".writ-stamp"}));
 }
 
 TEST_F(PackageTest, C10_TheStampIsNotWrittenThroughALink) {

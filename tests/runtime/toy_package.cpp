@@ -121,7 +121,9 @@ void writePackage(const std::string &folder, const std::function<void(Json &lock
   const std::string tokenizer = writ::writeTokenizerData(tokenizerData());
   const std::string chat = writ::toJson(chatTemplate()).dump();
   writeFile(folder + "/" + writ::kWeightsFile, weights);
+  const std::string tables = writ::compileTokenizer(tokenizerData(), nullptr).value();
   writeFile(folder + "/" + writ::kTokenizerFile, tokenizer);
+  writeFile(folder + "/" + writ::kTokenizerTables, tables);
   writeFile(folder + "/" + writ::kChatFile, chat);
   Json lock{{"schema", writ::kLockSchema},
             {"package_version", writ::kPackageVersion},
@@ -135,7 +137,10 @@ void writePackage(const std::string &folder, const std::function<void(Json &lock
               {"sha256", sha256(weights)},
               {"bytes", int64_t(weights.size()) - offset},
               {"data_offset", offset}}},
-            {"tokenizer", {{"file", writ::kTokenizerFile}, {"sha256", sha256(tokenizer)}}},
+            {"tokenizer",
+             {{"file", writ::kTokenizerFile},
+              {"sha256", sha256(tokenizer)},
+              {"tables", {{"file", writ::kTokenizerTables}, {"sha256", sha256(tables)}}}}},
             {"chat", {{"file", writ::kChatFile}, {"sha256", sha256(chat)}}},
             {"files", {{writ::kCallFile, kCalls}}}};
   if (change)

@@ -99,7 +99,7 @@ std::string makeError(const std::function<void(TokenizerData &)> &change) {
   TokenizerData data = smallVocabulary();
   change(data);
   std::string error;
-  EXPECT_FALSE(makeTokenizer(std::move(data), &error));
+  EXPECT_FALSE(makeTokenizer(data, &error));
   return error;
 }
 

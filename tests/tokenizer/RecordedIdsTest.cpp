@@ -109,7 +109,7 @@ TEST_F(Gemma3, StreamedPiecesNeverEndInsideACharacter) {
 }
 
 TEST_F(Gemma3, ItsMetadataAreRead) {
-  const TokenizerData &data = tokenizer->data();
+  const TokenizerData data = tokenizer->data();
   EXPECT_EQ(data.model, "llama");
   EXPECT_EQ(data.preTokenizer, "");
   EXPECT_EQ(data.tokens.size(), 262144u);
@@ -189,7 +189,7 @@ TEST_F(SmolLM2, ChatContentIsEncodedAsTheWholeTextWhereItHasNoControlTokens) {
 }
 
 TEST_F(SmolLM2, ItsMetadataAreRead) {
-  const TokenizerData &data = tokenizer->data();
+  const TokenizerData data = tokenizer->data();
   EXPECT_EQ(data.model, "gpt2");
   EXPECT_EQ(data.preTokenizer, "smollm");
   EXPECT_EQ(data.tokens.size(), 49152u);

@@ -279,7 +279,7 @@ std::string makeError(const std::function<void(TokenizerData &)> &change) {
   TokenizerData data = readVocabulary("scored");
   change(data);
   std::string error;
-  EXPECT_FALSE(makeTokenizer(std::move(data), &error));
+  EXPECT_FALSE(makeTokenizer(data, &error));
   return error;
 }
 
@@ -337,14 +337,14 @@ TEST(MakeScoredTokenizer, MutatedDocumentsAreRefusedOrEncode) {
       ++refused;
       continue;
     }
-    auto tokenizer = makeTokenizer(std::move(data), &error);
+    auto tokenizer = makeTokenizer(data, &error);
     ASSERT_TRUE(tokenizer || !error.empty());
     if (!tokenizer) {
       ++refused;
       continue;
     }
     ++used;
-    const auto size = static_cast<int32_t>(tokenizer->data().tokens.size());
+    const auto size = tokenizer->size();
     for (int32_t id : tokenizer->encode("hello wörld<s>\n\n\n \xFF", special))
       ASSERT_TRUE(id >= 0 && id < size);
   }

@@ -13,8 +13,12 @@ Parts found(const TokenizerData &data, const std::vector<TextSegment> &segments)
   std::string text;
   for (const TextSegment &segment : segments)
     text += segment.text;
+  TokenizerData whole = data;
+  whole.model = "gpt2"; // any: tokens and types are all that matters
+  whole.preTokenizer = "gpt-2";
+  const TokenizerTables tables = openTables(compiled(whole));
   Parts parts;
-  for (const SpecialTokens::Part &part : SpecialTokens(data).partition(text, segments))
+  for (const SpecialTokens::Part &part : SpecialTokens(tables).partition(text, segments))
     parts.emplace_back(part.begin, part.end, part.id);
   return parts;
 }

@@ -11,8 +11,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "writ/tokenizer.h"
+#include "runtime/src/tokenizer/TokenizerTables.h"
 
+#include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
@@ -40,11 +41,27 @@ inline TokenizerData smallVocabulary() {
   return readVocabulary("small");
 }
 
+inline std::string compiled(const TokenizerData &data) {
+  std::string error;
+  const std::optional<std::string> tables = compileTokenizer(data, &error);
+  EXPECT_TRUE(tables) << error;
+  return tables.value_or("");
+}
+
+inline TokenizerTables openTables(const std::string &bytes) {
+  auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  TokenizerTables tables;
+  std::string error;
+  EXPECT_TRUE(tables.open(std::move(copy), bytes.size(), &error)) << error;
+  return tables;
+}
+
 inline std::unique_ptr<Tokenizer> scoredTokenizer(bool addSpacePrefix) {
   TokenizerData data = readVocabulary("scored");
   data.addSpacePrefix = addSpacePrefix;
   std::string error;
-  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(std::move(data), &error);
+  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(data, &error);
   EXPECT_TRUE(tokenizer) << error;
   return tokenizer;
 }
@@ -53,7 +70,7 @@ inline std::unique_ptr<Tokenizer> smallTokenizer(const std::string &preTokenizer
   TokenizerData data = smallVocabulary();
   data.preTokenizer = preTokenizer;
   std::string error;
-  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(std::move(data), &error);
+  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(data, &error);
   EXPECT_TRUE(tokenizer) << error;
   return tokenizer;
 }

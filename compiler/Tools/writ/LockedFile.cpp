@@ -3,6 +3,7 @@
 #include "compiler/Support/Digest.h"
 #include "compiler/Support/FileIO.h"
 #include "writ/package_format.h"
+#include "writ/tokenizer.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -24,9 +25,22 @@ std::vector<LockedFile> lockedFiles(const Json &lock) {
   for (const char *part : {"weights", "tokenizer", "chat"})
     if (const Json *named = lock.find(part))
       files.push_back({named->at("file").asString(), &named->at("sha256")});
+  const Json &tables = lock.at("tokenizer").at("tables");
+  files.push_back({tables.at("file").asString(), &tables.at("sha256")});
   for (const Json::Member &member : lock.at("files").members())
     files.push_back({member.key, &member.value});
   return files;
+}
+
+std::string tokenizerTables(const std::string &path, const std::string &text) {
+  TokenizerData data;
+  std::string error;
+  std::optional<std::string> tables;
+  if (readTokenizerData(text, &data, &error))
+    tables = compileTokenizer(data, &error);
+  if (!tables)
+    throw Error({path}, "E040", error);
+  return *tables;
 }
 
 void requireDigest(const std::string &path, const std::string &digest, const Json &named) {

@@ -20,6 +20,9 @@ struct LockedFile {
   std::string file;
   const Json *sha256; ///< in the lock
 };
+/// The tables of the vocabulary that tokenizer.json, at `path`, says. E040 where it says none.
+std::string tokenizerTables(const std::string &path, const std::string &text);
+
 /// All that the lock names: weights, tokenizer, chat template, and what the compiler wrote beside
 /// them.
 std::vector<LockedFile> lockedFiles(const Json &lock);

@@ -14,16 +14,17 @@ namespace writ::tool {
 namespace {
 
 /// The tokenizer of a model file or of a package, without loading any weight.
-std::unique_ptr<Tokenizer> openTokenizer(const std::string &target) {
-  TokenizerData data;
+std::unique_ptr<Tokenizer> tokenizerOf(const std::string &target) {
   std::string error;
+  std::unique_ptr<Tokenizer> tokenizer;
   if (isPackage(target)) {
-    if (!readTokenizerData(readLockedFile(target, kTokenizerFile), &data, &error))
-      throw Error({target + "/" + kTokenizerFile}, "E040", error);
-  } else {
-    data = readTokenizer(*openModelFile(target));
+    const std::string tables = readLockedFile(target, kTokenizerTables);
+    tokenizer = openTokenizer(tables, &error);
+    if (!tokenizer)
+      throw Error({target + "/" + kTokenizerTables}, "E040", error);
+    return tokenizer;
   }
-  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(std::move(data), &error);
+  tokenizer = makeTokenizer(readTokenizer(*openModelFile(target)), &error);
   if (!tokenizer)
     throw Error({target}, "E040", error);
   return tokenizer;
@@ -32,15 +33,15 @@ std::unique_ptr<Tokenizer> openTokenizer(const std::string &target) {
 } // namespace
 
 int runTokenize(const TokenizeCommand &command) {
-  const std::unique_ptr<Tokenizer> tokenizer = openTokenizer(command.target);
+  const std::unique_ptr<Tokenizer> tokenizer = tokenizerOf(command.target);
   std::vector<int32_t> ids;
   if (command.ids) {
     ids = parseIds(*command.ids, "--ids");
     for (int32_t id : ids)
-      if (id < 0 || size_t(id) >= tokenizer->data().tokens.size())
-        throw Error({"--ids"}, "E051",
-                    fmt::format("id {} is not in the vocabulary of {} tokens", id,
-                                tokenizer->data().tokens.size()));
+      if (id < 0 || id >= tokenizer->size())
+        throw Error(
+            {"--ids"}, "E051",
+            fmt::format("id {} is not in the vocabulary of {} tokens", id, tokenizer->size()));
   } else {
     EncodeOptions options;
     options.parseSpecial = !command.noSpecial;

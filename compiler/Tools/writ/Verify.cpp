@@ -77,6 +77,18 @@ void checkFiles(const std::string &package, const Json &lock) {
                            files.size(), megabytes(lock.at("weights").at("bytes").asInteger())));
 }
 
+/// What the runtime reads of the vocabulary is what people read of it.
+void checkTokenizer(const std::string &package, const Json &lock) {
+  const std::string path = package + "/" + kTokenizerFile;
+  const std::string tables = tokenizerTables(path, readFile(path));
+  if (const Json &named = lock.at("tokenizer").at("tables").at("sha256");
+      sha256(tables) != named.asString())
+    throw Error(
+        named.location(), "E050",
+        fmt::format("{} has other tokens than {}; {}", kTokenizerTables, kTokenizerFile, kAgain));
+  say("tokenizer", fmt::format("{} has the tables of {}", kTokenizerTables, kTokenizerFile));
+}
+
 /// Where a path of the lock stands, as far as it does.
 Location placeOf(const Json &lock, const std::vector<std::string> &path) {
   const Json *at = &lock;
@@ -207,6 +219,7 @@ int runVerify(const VerifyCommand &command) {
   const Json lock = readLock(command.package);
   say("lock", fmt::format("{} has SHA-256 {}", kLockFile, sha256File(lockPath)));
   checkFiles(command.package, lock);
+  checkTokenizer(command.package, lock);
   Compilation compilation;
   compilation.parse(readFile(callPath), callPath);
   compilation.checkResolution();

@@ -110,8 +110,8 @@ WrittenWeights writeWeights(const CompiledModel &model, const std::string &folde
 using FileDigests = std::map<std::string, std::string>;
 
 nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
-                      const std::string &tokenizerSha256, const std::string &chatSha256,
-                      const FileDigests &files) {
+                      const std::string &tokenizerSha256, const std::string &tablesSha256,
+                      const std::string &chatSha256, const FileDigests &files) {
   nlohmann::json lock;
   lock["schema"] = kLockSchema;
   lock["package_version"] = kPackageVersion;
@@ -134,7 +134,9 @@ nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
                      {"sha256", weights.sha256},
                      {"bytes", model.call.weightsBytes},
                      {"data_offset", weights.dataOffset}};
-  lock["tokenizer"] = {{"file", kTokenizerFile}, {"sha256", tokenizerSha256}};
+  lock["tokenizer"] = {{"file", kTokenizerFile},
+                       {"sha256", tokenizerSha256},
+                       {"tables", {{"file", kTokenizerTables}, {"sha256", tablesSha256}}}};
   if (!chatSha256.empty())
     lock["chat"] = {{"file", kChatFile}, {"sha256", chatSha256}};
   lock["files"] = files;
@@ -160,8 +162,9 @@ void addDecision(nlohmann::json &lock, const std::string &op, const std::string 
 
 std::span<const char *const> packageEntries() {
   static constexpr const char *entries[] = {
-      kLockFile, kWeightsFile, kTokenizerFile, kChatFile,   kReportFile, "CMakeLists.txt",
-      "src",     "ir",         "lib",          "build.log", kStampFile};
+      kLockFile, kWeightsFile, kTokenizerFile,   kTokenizerTables,
+      kChatFile, kReportFile,  "CMakeLists.txt", "src",
+      "ir",      "lib",        "build.log",      kStampFile};
   return entries;
 }
 
@@ -184,6 +187,11 @@ void writePackage(const CompiledModel &model, const std::string &folder, const P
   model.file->requireUnchanged(); // the lock has the digest of the file that was opened
   const std::string tokenizer = writeTokenizerData(model.tokenizer);
   writeText(folder, kTokenizerFile, tokenizer);
+  std::string error;
+  const std::optional<std::string> tables = compileTokenizer(model.tokenizer, &error);
+  if (!tables) // it was looked at when it was read
+    throw Error({folder + "/" + kTokenizerFile}, "E053", error);
+  writeText(folder, kTokenizerTables, *tables);
   std::string chatSha256;
   if (model.chat || model.chatFault) {
     // Without the place: a package names no path of the machine that made it.
@@ -194,7 +202,8 @@ void writePackage(const CompiledModel &model, const std::string &folder, const P
     chatSha256 = sha256(chat);
   }
   writeText(folder, kLockFile,
-            lockOf(model, weights, sha256(tokenizer), chatSha256, files).dump(1) + "\n");
+            lockOf(model, weights, sha256(tokenizer), sha256(*tables), chatSha256, files).dump(1) +
+                "\n");
 }
 
 } // namespace writ::tool

@@ -13,10 +13,12 @@ namespace writ {
 inline constexpr const char *kLockFile = "writ.lock.json";
 inline constexpr const char *kLockSchema = "writ.lock.v1";
 /// Of the lock and of everything that it names. Another number is another format.
-inline constexpr int32_t kPackageVersion = 3;
+inline constexpr int32_t kPackageVersion = 4;
 
 inline constexpr const char *kWeightsFile = "weights.safetensors";
+/// The vocabulary, to be read by people and tools, and the tables of it that the runtime reads.
 inline constexpr const char *kTokenizerFile = "tokenizer.json";
+inline constexpr const char *kTokenizerTables = "tokenizer.bin";
 inline constexpr const char *kChatFile = "chat.json";
 inline constexpr const char *kReportFile = "report.json";
 /// The text that the sources were emitted from; the model's code carries its digest.

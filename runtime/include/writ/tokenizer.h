@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +73,13 @@ public:
   /// The bytes of one token; control and unknown tokens are empty unless `special`, unused ones
   /// always. Empty where `id` is not in the vocabulary.
   virtual std::string piece(int32_t id, bool special) const = 0;
-  virtual const TokenizerData &data() const = 0;
-  bool endsGeneration(int32_t id) const;
+  /// Tokens of the vocabulary.
+  virtual int32_t size() const = 0;
+  virtual int32_t bos() const = 0; ///< -1: none
+  virtual int32_t eos() const = 0; ///< -1: none
+  virtual bool endsGeneration(int32_t id) const = 0;
+  /// What it was made from, put together anew.
+  virtual TokenizerData data() const = 0;
   /// The bytes of all tokens; may be invalid UTF-8 (StreamingDecoder makes it valid).
   std::string decode(std::span<const int32_t> ids, bool special) const;
 };
@@ -80,7 +87,18 @@ public:
 /// Builds a tokenizer. Returns null and sets `error` where the model or the pre-tokenizer's name is
 /// unknown (the message names it and lists those that are known), an id is out of range, a merge
 /// names a token that is not in the vocabulary, or a byte has no token where every byte needs one.
-std::unique_ptr<Tokenizer> makeTokenizer(TokenizerData data, std::string *error);
+std::unique_ptr<Tokenizer> makeTokenizer(const TokenizerData &data, std::string *error);
+
+/// tokenizer.bin of a package: the same vocabulary as tables that are searched as they lie
+/// (runtime/src/tokenizer/TokenizerTables.h). Nothing, with `error`, where makeTokenizer would
+/// return null.
+std::optional<std::string> compileTokenizer(const TokenizerData &data, std::string *error);
+/// A tokenizer over such tables. Returns null and sets `error` where the bytes are none, or none of
+/// this version; of any bytes it takes, no text and no id reaches beyond them.
+std::unique_ptr<Tokenizer> openTokenizer(std::unique_ptr<const std::byte[]> bytes, size_t size,
+                                         std::string *error);
+/// The same over a copy of them.
+std::unique_ptr<Tokenizer> openTokenizer(std::string_view tables, std::string *error);
 
 /// How a tokenizer model merges characters into tokens.
 enum class MergeRule {

@@ -81,7 +81,7 @@ writ_status writ_package_get_info(const writ_package *package, writ_package_info
     return report(error, WRIT_INVALID_ARGUMENT, "package is null");
   const Lock &lock = package->lock();
   const writ_model_desc &model = package->model();
-  const TokenizerData &tokenizer = package->tokenizer().data();
+  const Tokenizer &tokenizer = package->tokenizer();
   writ_package_info value{};
   value.production = model.production != 0;
   value.package_version = kPackageVersion;
@@ -100,8 +100,8 @@ writ_status writ_package_get_info(const writ_package *package, writ_package_info
   value.kv_bytes_per_token = kvBytesPerToken(model);
   value.row_arena_bytes = model.row_arena_bytes;
   value.output_arena_bytes = model.output_arena_bytes;
-  value.bos_token = tokenizer.bos;
-  value.eos_token = tokenizer.eos;
+  value.bos_token = tokenizer.bos();
+  value.eos_token = tokenizer.eos();
   value.has_chat_template = package->chat() != nullptr;
   value.weights_hashed = package->weightsHashed();
   value.call_count = model.call_count;

@@ -117,7 +117,8 @@ Lock parseLock(std::string_view text) {
   if (lock.weightsOffset % kPackedAlignment != 0)
     fail(WRIT_BAD_PACKAGE, "{}: field 'weights.data_offset' is {}, expected a multiple of {}",
          kLockFile, lock.weightsOffset, kPackedAlignment);
-  lock.tokenizer = root["tokenizer"].file();
+  root["tokenizer"].file({"file", "sha256", "tables"});
+  lock.tokenizer = root["tokenizer"]["tables"].file();
   if (root.has("chat"))
     lock.chat = root["chat"].file();
   return lock;

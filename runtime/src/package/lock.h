@@ -30,8 +30,8 @@ struct Lock {
   LockedFile weights;        ///< the digest is that of the whole file
   int64_t weightsBytes = 0;  ///< of the packed data: from weightsOffset to the file's end
   int64_t weightsOffset = 0; ///< of the packed data in the file, a multiple of 64
-  LockedFile tokenizer;
-  LockedFile chat; ///< an empty name: the model has no chat template
+  LockedFile tokenizer;      ///< its tables; what they were made from is for people and tools
+  LockedFile chat;           ///< an empty name: the model has no chat template
 };
 
 /// Throws Failure: WRIT_VERSION_MISMATCH with both versions where the package is of another one,

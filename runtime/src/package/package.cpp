@@ -1,5 +1,6 @@
 #include "package/package.h"
 
+#include "package/stamp.h"
 #include "support/digest.h"
 #include "support/error.h"
 #include "support/json.h"
@@ -65,9 +66,11 @@ Package::Package(const std::string &path, const writ_model_desc *linked,
                  const writ_open_options &options)
     : folder(path) {
   lockData = parseLock(readFile(folder + "/" + kLockFile, kLockLimit));
-  readTokenizer();
+  FileBytes tables = readBytes(folder + "/" + lockData.tokenizer.name, kTextLimit);
+  weightsFile = Weights(folder, lockData);
+  checkDigests(tables, options);
+  readTokenizer(std::move(tables));
   readChat();
-  weightsFile = Weights(folder, lockData, options);
   desc = linked;
   if (!desc) {
     // Last, because loading runs the library's code.
@@ -77,21 +80,34 @@ Package::Package(const std::string &path, const writ_model_desc *linked,
     desc = reinterpret_cast<Entry>(library->symbol("writ_model"))();
   }
   checkModel(desc, lockData);
-  if (int64_t(tokenizerData->data().tokens.size()) > desc->vocabulary)
+  if (tokenizerData->size() > desc->vocabulary)
     fail(WRIT_BAD_PACKAGE, "{} has {} tokens, but the model's vocabulary is {}",
-         lockData.tokenizer.name, tokenizerData->data().tokens.size(), desc->vocabulary);
+         lockData.tokenizer.name, tokenizerData->size(), desc->vocabulary);
 }
 
-void Package::readTokenizer() {
-  const std::string &name = lockData.tokenizer.name;
-  const std::string text = readLocked(folder, lockData.tokenizer, kTextLimit);
-  TokenizerData data;
+void Package::checkDigests(const FileBytes &tables, const writ_open_options &options) {
+  const auto log = [&](int32_t level, const std::string &message) {
+    if (options.log)
+      options.log(options.log_user, level, message.c_str());
+  };
+  const StampResult result = checkStamped(
+      folder,
+      {{lockData.tokenizer, tables.identity, [&] { return sha256Hex(tables.bytes()); }},
+       {lockData.weights, weightsFile.identity(), [&] { return weightsFile.hash(options); }}},
+      options.verify != 0);
+  hashed = result != StampResult::trusted;
+  if (!hashed)
+    log(WRIT_LOG_DEBUG, lockData.weights.name + ": checked by an earlier open");
+  else if (result == StampResult::unstamped)
+    log(WRIT_LOG_INFO, fmt::format("cannot write {}/{}; {} will be hashed at each open", folder,
+                                   kStampFile, lockData.weights.name));
+}
+
+void Package::readTokenizer(FileBytes tables) {
   std::string error;
-  if (!readTokenizerData(text, &data, &error))
-    fail(WRIT_BAD_PACKAGE, "{}: {}", name, error);
-  tokenizerData = makeTokenizer(std::move(data), &error);
+  tokenizerData = openTokenizer(std::move(tables.data), size_t(tables.identity.size), &error);
   if (!tokenizerData)
-    fail(WRIT_BAD_PACKAGE, "{}: {}", name, error);
+    fail(WRIT_BAD_PACKAGE, "{}: {}", lockData.tokenizer.name, error);
 }
 
 void Package::readChat() {

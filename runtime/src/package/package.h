@@ -45,7 +45,8 @@ public:
   const Lock &lock() const { return lockData; }
   const writ_model_desc &model() const { return *desc; }
   const std::byte *weights() const { return weightsFile.data(); }
-  bool weightsHashed() const { return weightsFile.wasHashed(); }
+  /// By this open; otherwise an earlier one had hashed them.
+  bool weightsHashed() const { return hashed; }
   const Tokenizer &tokenizer() const { return *tokenizerData; }
   /// Null where the model has no chat template, or one that cannot be used.
   const ChatTemplate *chat() const { return chatTemplate ? &*chatTemplate : nullptr; }
@@ -62,7 +63,8 @@ public:
   std::atomic<int64_t> &sessions() const { return sessionCount; }
 
 private:
-  void readTokenizer();
+  void checkDigests(const FileBytes &tables, const writ_open_options &options);
+  void readTokenizer(FileBytes tables);
   void readChat();
 
   std::string folder;
@@ -72,6 +74,7 @@ private:
   std::string faultOfChat;
   int32_t chatStop = -1; ///< the template's stop token
   Weights weightsFile;
+  bool hashed = false;
   std::unique_ptr<Library> library;
   const writ_model_desc *desc = nullptr;
   mutable std::atomic<int64_t> sessionCount{0};

@@ -7,18 +7,19 @@
 
 namespace writ {
 
-/// The weights file, mapped, of which it is known that its digest is the lock's: because it was
-/// hashed just now, or because the stamp of an earlier open names the same file by size and times.
+/// The weights file, mapped.
 class Weights {
 public:
   Weights() = default;
-  /// Throws Failure: WRIT_IO_ERROR, WRIT_DIGEST_MISMATCH, or WRIT_BAD_PACKAGE where the file's size
-  /// or header is not what the lock says.
-  Weights(const std::string &folder, const Lock &lock, const writ_open_options &options);
+  /// Throws Failure: WRIT_IO_ERROR, or WRIT_BAD_PACKAGE where the file's size or header is not what
+  /// the lock says.
+  Weights(const std::string &folder, const Lock &lock);
 
   /// Packed data, aligned to 64 bytes.
   const std::byte *data() const { return file.bytes().data() + offset; }
-  bool wasHashed() const { return hashed; }
+  const FileIdentity &identity() const { return file.identity(); }
+  /// SHA-256 of the whole file; tells the log how far it is. Throws Failure(WRIT_IO_ERROR).
+  std::string hash(const writ_open_options &options) const;
 
   /// WRIT_IO_ERROR where the file has another size or modification time than when it was opened.
   writ_status unchanged(writ_error *error) const;
@@ -26,12 +27,9 @@ public:
   bool replaceFrom(const void *address) const { return file.replaceFrom(address); }
 
 private:
-  void check(const std::string &folder, const Lock &lock, const writ_open_options &options);
-
   std::string name;
   MappedFile file;
   int64_t offset = 0;
-  bool hashed = false;
 };
 
 } // namespace writ

@@ -41,6 +41,12 @@ struct stat openedFile(const Descriptor &file, const std::string &path) {
   return status;
 }
 
+void requireSize(const struct stat &status, int64_t limit, const std::string &path) {
+  if (status.st_size > limit)
+    fail(WRIT_IO_ERROR, "'{}' has {} bytes, more than the {} that such a file may have", path,
+         status.st_size, limit);
+}
+
 int64_t nanoseconds(const timespec &time) {
   return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
@@ -82,12 +88,21 @@ void readAt(int file, int64_t offset, void *out, size_t bytes, const std::string
 std::string readFile(const std::string &path, int64_t limit) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const struct stat status = openedFile(file, path);
-  if (status.st_size > limit)
-    fail(WRIT_IO_ERROR, "'{}' has {} bytes, more than the {} that such a file may have", path,
-         status.st_size, limit);
+  requireSize(status, limit, path);
   std::string contents(size_t(status.st_size), '\0');
   readAt(file.get(), 0, contents.data(), contents.size(), path);
   return contents;
+}
+
+FileBytes readBytes(const std::string &path, int64_t limit) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const struct stat before = openedFile(file, path);
+  requireSize(before, limit, path);
+  auto data = std::make_unique_for_overwrite<std::byte[]>(size_t(before.st_size));
+  readAt(file.get(), 0, data.get(), size_t(before.st_size), path);
+  if (identityOf(openedFile(file, path)) != identityOf(before))
+    fail(WRIT_IO_ERROR, "'{}' was written to while it was read", path);
+  return {std::move(data), identityOf(before)};
 }
 
 bool overwriteFile(const std::string &path, std::string_view contents) {
@@ -105,6 +120,8 @@ MappedFile::MappedFile(const std::string &path) : path(path) {
     if (memory == MAP_FAILED)
       fail(WRIT_IO_ERROR, "cannot map '{}' ({} bytes): {}", path, status.st_size,
            std::strerror(errno));
+    // What is not in the page cache yet comes in large pages, where the file system has them.
+    ::madvise(memory, size_t(status.st_size), MADV_HUGEPAGE);
     ::madvise(memory, size_t(status.st_size), MADV_WILLNEED);
     base = static_cast<const std::byte *>(memory);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,15 @@ struct FileIdentity {
 
 /// The whole file. Throws Failure(WRIT_IO_ERROR), also where it is larger than `limit` bytes.
 std::string readFile(const std::string &path, int64_t limit);
+/// A file in memory of its own, and what it was when it was read.
+struct FileBytes {
+  std::unique_ptr<const std::byte[]> data;
+  FileIdentity identity;
+
+  std::span<const std::byte> bytes() const { return {data.get(), size_t(identity.size)}; }
+};
+/// As readFile; also where the file changed meanwhile.
+FileBytes readBytes(const std::string &path, int64_t limit);
 /// Writes the file in place: who is killed meanwhile leaves a part of it, and nothing else. A link
 /// is not followed. False on failure.
 bool overwriteFile(const std::string &path, std::string_view contents);

@@ -12,19 +12,9 @@
 #include "VocabularyTokenizer.h"
 
 #include <queue>
-#include <unordered_map>
 
 namespace writ {
 namespace {
-
-struct Merge {
-  uint32_t rank;
-  int32_t result;
-};
-
-uint64_t pairKey(int32_t left, int32_t right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
-}
 
 /// A token of the piece under way. Merged-away symbols have length 0.
 struct Symbol {
@@ -35,7 +25,7 @@ struct Symbol {
 
 /// A pair that can be merged, as it was when it was queued.
 struct Candidate {
-  uint32_t rank;
+  int32_t rank;
   int32_t left, right; ///< symbols
   int32_t leftId, rightId;
 
@@ -47,37 +37,32 @@ struct Candidate {
 
 class ByteBpe final : public VocabularyTokenizer {
 public:
-  explicit ByteBpe(TokenizerData given)
-      : VocabularyTokenizer(std::move(given)), spec(*findPreTokenizer(values.preTokenizer)) {}
+  ByteBpe(TokenizerTables given, const PreTokenizerSpec &spec)
+      : VocabularyTokenizer(std::move(given)), spec(spec) {}
 
   bool prepare(std::string *error);
 
 private:
-  bool readMerge(size_t index, std::string *error);
   void encodePlain(std::string_view text, bool first, std::vector<int32_t> &ids) const override;
-  std::string spell(const std::string &entry) const override { return alphabet.bytesOf(entry); }
+  std::string spell(std::string_view entry) const override { return alphabet.bytesOf(entry); }
   void encodePiece(std::string_view piece, std::vector<int32_t> &ids) const;
 
   const PreTokenizerSpec &spec;
   ByteAlphabet alphabet;
   std::unique_ptr<PreTokenizer> preTokenizer;
-  std::unordered_map<uint64_t, Merge> merges; ///< by pairKey
-  std::array<int32_t, 256> idOfByte{};        ///< -1 where the vocabulary lacks the byte
+  std::array<int32_t, 256> idOfByte{}; ///< -1 where the vocabulary lacks the byte
 };
 
 bool ByteBpe::prepare(std::string *error) {
   for (size_t byte = 0; byte < 256; ++byte)
-    idOfByte[byte] = idOf(alphabet.character(static_cast<uint8_t>(byte)));
-  merges.reserve(values.merges.size());
-  for (size_t i = 0; i < values.merges.size(); ++i)
-    if (!readMerge(i, error))
-      return false;
+    idOfByte[byte] = tables.find(alphabet.character(static_cast<uint8_t>(byte)));
   preTokenizer = PreTokenizer::make(spec, error);
   return preTokenizer != nullptr;
 }
 
-bool ByteBpe::readMerge(size_t index, std::string *error) {
-  std::string_view text = values.merges[index];
+bool readMerge(const Vocabulary &vocabulary, size_t index, ModelTables *tables,
+               std::string *error) {
+  std::string_view text = vocabulary.data.merges[index];
   auto fail = [&](const std::string &what) {
     *error = "merge " + std::to_string(index) + " ('" + std::string(text) + "') " + what;
     return false;
@@ -90,12 +75,11 @@ bool ByteBpe::readMerge(size_t index, std::string *error) {
   int32_t ids[3];
   std::string_view names[3] = {left, right, joined};
   for (size_t i = 0; i < 3; ++i) {
-    ids[i] = idOf(names[i]);
+    ids[i] = vocabulary.find(names[i]);
     if (ids[i] < 0)
       return fail("names '" + std::string(names[i]) + "', which is not in the vocabulary");
   }
-  // Of a merge that stands there twice, the first counts.
-  merges.try_emplace(pairKey(ids[0], ids[1]), Merge{static_cast<uint32_t>(index), ids[2]});
+  tables->merges.push_back({ids[0], ids[1], ids[2]});
   return true;
 }
 
@@ -114,7 +98,7 @@ void ByteBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) con
     std::string word;
     for (char byte : piece)
       word += alphabet.character(static_cast<uint8_t>(byte));
-    if (int32_t id = idOf(word); id >= 0) {
+    if (int32_t id = tables.find(word); id >= 0) {
       ids.push_back(id);
       return;
     }
@@ -132,8 +116,8 @@ void ByteBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) con
       return;
     int32_t leftId = symbols[static_cast<size_t>(left)].id;
     int32_t rightId = symbols[static_cast<size_t>(right)].id;
-    if (auto found = merges.find(pairKey(leftId, rightId)); found != merges.end())
-      queue.push({found->second.rank, left, right, leftId, rightId});
+    if (const int32_t rank = tables.rankOf(leftId, rightId); rank >= 0)
+      queue.push({rank, left, right, leftId, rightId});
   };
   for (int32_t i = 0; i + 1 < count; ++i)
     consider(i, i + 1);
@@ -147,7 +131,7 @@ void ByteBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) con
     if (!left.length || !right.length || left.id != candidate.leftId ||
         right.id != candidate.rightId)
       continue;
-    left.id = merges.find(pairKey(left.id, right.id))->second.result;
+    left.id = tables.merges()[static_cast<size_t>(candidate.rank)].result;
     left.length += right.length;
     right.length = 0;
     left.next = right.next;
@@ -161,18 +145,35 @@ void ByteBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) con
       ids.push_back(symbol.id);
 }
 
-} // namespace
-
-std::unique_ptr<Tokenizer> makeByteBpe(TokenizerData data, std::string *error) {
-  if (!findPreTokenizer(data.preTokenizer)) {
-    *error = "pre-tokenizer '" + data.preTokenizer + "' is unknown; known are " +
+const PreTokenizerSpec *requirePreTokenizer(std::string_view name, std::string *error) {
+  const PreTokenizerSpec *spec = findPreTokenizer(name);
+  if (!spec)
+    *error = "pre-tokenizer '" + std::string(name) + "' is unknown; known are " +
              quotedNames(preTokenizers()) + " (a further one is an entry of pre_tokenizers.json)";
+  return spec;
+}
+
+bool compile(const Vocabulary &vocabulary, ModelTables *tables, std::string *error) {
+  if (!requirePreTokenizer(vocabulary.data.preTokenizer, error))
+    return false;
+  for (size_t i = 0; i < vocabulary.data.merges.size(); ++i)
+    if (!readMerge(vocabulary, i, tables, error))
+      return false;
+  return true;
+}
+
+std::unique_ptr<Tokenizer> open(TokenizerTables tables, std::string *error) {
+  const PreTokenizerSpec *spec = requirePreTokenizer(tables.preTokenizer(), error);
+  if (!spec)
     return nullptr;
-  }
-  auto made = std::make_unique<ByteBpe>(std::move(data));
+  auto made = std::make_unique<ByteBpe>(std::move(tables), *spec);
   if (!made->prepare(error))
     return nullptr;
   return made;
 }
+
+} // namespace
+
+const TokenizerKind byteBpe{compile, open};
 
 } // namespace writ

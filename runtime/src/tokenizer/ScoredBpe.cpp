@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <queue>
+#include <set>
 #include <unordered_set>
 
 namespace writ {
@@ -46,6 +47,41 @@ struct Candidate {
   }
 };
 
+/// The token that plain text `text` is, -1 where there is none. `Vocabulary` or `TokenizerTables`.
+template <class Tokens> int32_t textToken(const Tokens &tokens, std::string_view text) {
+  int32_t id = tokens.find(text);
+  if (id < 0)
+    return -1;
+  TokenType type = tokens.type(id);
+  bool reserved =
+      type == TokenType::control || type == TokenType::unknown || type == TokenType::byte;
+  return reserved ? -1 : id;
+}
+
+/// Every byte needs a token of its own: its entry, or for ASCII its character.
+template <class Tokens>
+bool findByteTokens(const Tokens &tokens, std::array<int32_t, 256> *out, std::string *error) {
+  for (size_t byte = 0; byte < 256; ++byte) {
+    std::string entry = byteEntry(static_cast<uint8_t>(byte));
+    int32_t id = tokens.find(entry);
+    if (id >= 0 && tokens.type(id) != TokenType::byte) {
+      *error = "token " + std::to_string(id) + " ('" + entry + "') has type " +
+               std::to_string(static_cast<int32_t>(tokens.type(id))) +
+               ", but stands for a byte (type 6)";
+      return false;
+    }
+    char character = static_cast<char>(byte);
+    if (id < 0 && byte < 0x80)
+      id = textToken(tokens, {&character, 1});
+    if (id < 0) {
+      *error = "the vocabulary has no token '" + entry + "'; every byte needs one";
+      return false;
+    }
+    (*out)[byte] = id;
+  }
+  return true;
+}
+
 class ScoredBpe final : public VocabularyTokenizer {
 public:
   using VocabularyTokenizer::VocabularyTokenizer;
@@ -55,53 +91,22 @@ public:
 private:
   void encodePlain(std::string_view text, bool first, std::vector<int32_t> &ids) const override;
   void encodePiece(std::string_view piece, std::vector<int32_t> &ids) const;
-  std::string spell(const std::string &entry) const override;
-  /// The token that plain text `text` is, -1 where there is none.
-  int32_t idOfText(std::string_view text) const {
-    int32_t id = idOf(text);
-    if (id < 0)
-      return -1;
-    TokenType type = typeOf(id);
-    bool reserved =
-        type == TokenType::control || type == TokenType::unknown || type == TokenType::byte;
-    return reserved ? -1 : id;
-  }
+  std::string spell(std::string_view entry) const override;
+  int32_t idOfText(std::string_view text) const { return textToken(tables, text); }
 
   std::array<int32_t, 256> idOfByte{};
-  size_t longestToken = 0;
   /// The characters that stand before a U+2581 in some token. After any other character no merge
   /// can reach over a U+2581, so that a text may be cut there: its parts merge independently.
   std::unordered_set<std::string_view> beforeSpace;
 };
 
 bool ScoredBpe::prepare(std::string *error) {
-  for (size_t byte = 0; byte < 256; ++byte) {
-    std::string entry = byteEntry(static_cast<uint8_t>(byte));
-    int32_t id = idOf(entry);
-    if (id >= 0 && typeOf(id) != TokenType::byte) {
-      *error = "token " + std::to_string(id) + " ('" + entry + "') has type " +
-               std::to_string(static_cast<int32_t>(typeOf(id))) +
-               ", but stands for a byte (type 6)";
-      return false;
-    }
-    char character = static_cast<char>(byte);
-    if (id < 0 && byte < 0x80)
-      id = idOfText({&character, 1});
-    if (id < 0) {
-      *error = "the vocabulary has no token '" + entry + "'; every byte needs one";
-      return false;
-    }
-    idOfByte[byte] = id;
-  }
-  for (const std::string &token : values.tokens) {
-    longestToken = std::max(longestToken, token.size());
-    std::string_view before; // the character in front of `i`
-    for (size_t i = 0; i < token.size(); i += before.size()) {
-      std::string_view character = std::string_view(token).substr(i, announcedLength(token[i]));
-      if (character == space && i > 0)
-        beforeSpace.insert(before);
-      before = character;
-    }
+  if (!findByteTokens(tables, &idOfByte, error))
+    return false;
+  const std::string_view characters = tables.beforeSpace();
+  for (size_t i = 0, length; i < characters.size(); i += length) {
+    length = announcedLength(characters[i]);
+    beforeSpace.insert(characters.substr(i, length));
   }
   return true;
 }
@@ -109,7 +114,7 @@ bool ScoredBpe::prepare(std::string *error) {
 void ScoredBpe::encodePlain(std::string_view text, bool first, std::vector<int32_t> &ids) const {
   std::string escaped;
   escaped.reserve(text.size() + text.size() / 2);
-  if (first && values.addSpacePrefix)
+  if (first && tables.has(addsSpacePrefixFlag))
     escaped += space;
   for (char byte : text)
     if (byte == ' ')
@@ -150,10 +155,10 @@ void ScoredBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) c
     if (left < 0 || right < 0)
       return;
     uint32_t length = symbol(left).length + symbol(right).length;
-    if (length > longestToken)
+    if (length > tables.header().longestToken)
       return;
     if (int32_t id = idOfText(piece.substr(symbol(left).begin, length)); id >= 0)
-      queue.push({values.scores[static_cast<size_t>(id)], length, left, right});
+      queue.push({tables.score(id), length, left, right});
   };
   for (int32_t i = 0; symbol(i).next >= 0; ++i)
     consider(i, i + 1);
@@ -185,7 +190,7 @@ void ScoredBpe::encodePiece(std::string_view piece, std::vector<int32_t> &ids) c
   }
 }
 
-std::string ScoredBpe::spell(const std::string &entry) const {
+std::string ScoredBpe::spell(std::string_view entry) const {
   std::string out;
   size_t begin = 0;
   for (size_t found; (found = entry.find(space, begin)) != std::string::npos;
@@ -194,17 +199,47 @@ std::string ScoredBpe::spell(const std::string &entry) const {
   return out.append(entry, begin);
 }
 
-} // namespace
-
-std::unique_ptr<Tokenizer> makeScoredBpe(TokenizerData data, std::string *error) {
-  if (data.scores.empty())
+bool compile(const Vocabulary &vocabulary, ModelTables *tables, std::string *error) {
+  const TokenizerData &data = vocabulary.data;
+  if (data.scores.empty()) {
     *error = "tokenizer model '" + data.model + "' merges by scores, but there are none";
-  else if (!data.preTokenizer.empty() || !data.merges.empty())
+    return false;
+  }
+  if (!data.preTokenizer.empty() || !data.merges.empty()) {
     *error = "tokenizer model '" + data.model + "' merges by scores and has no " +
              (data.merges.empty() ? "pre-tokenizer" : "list of merges");
-  else if (auto made = std::make_unique<ScoredBpe>(std::move(data)); made->prepare(error))
-    return made;
-  return nullptr;
+    return false;
+  }
+  std::array<int32_t, 256> ignored{};
+  if (!findByteTokens(vocabulary, &ignored, error))
+    return false;
+  std::set<std::string_view> before; // in an order of its own
+  for (const std::string &token : data.tokens) {
+    std::string_view last; // the character in front of `i`
+    for (size_t i = 0; i < token.size(); i += last.size()) {
+      std::string_view character = std::string_view(token).substr(i, announcedLength(token[i]));
+      if (character == space && i > 0)
+        before.insert(last);
+      last = character;
+    }
+  }
+  for (const std::string_view character : before)
+    tables->beforeSpace += character;
+  return true;
 }
+
+std::unique_ptr<Tokenizer> open(TokenizerTables tables, std::string *error) {
+  if (!tables.hasScores()) {
+    *error = "tokenizer model '" + std::string(tables.model()) +
+             "' merges by scores, but there are none";
+    return nullptr;
+  }
+  auto made = std::make_unique<ScoredBpe>(std::move(tables));
+  return made->prepare(error) ? std::move(made) : nullptr;
+}
+
+} // namespace
+
+const TokenizerKind scoredBpe{compile, open};
 
 } // namespace writ

@@ -5,20 +5,22 @@
 
 namespace writ {
 
-SpecialTokens::SpecialTokens(const TokenizerData &data) : nodes(1) {
-  for (size_t i = 0; i < data.types.size(); ++i) {
-    auto type = static_cast<TokenType>(data.types[i]);
+SpecialTokens::SpecialTokens(const TokenizerTables &tables) : nodes(1) {
+  const std::span<const uint8_t> types = tables.typeList();
+  for (size_t i = 0; i < types.size(); ++i) {
+    auto type = static_cast<TokenType>(types[i]);
     bool userDefined = type == TokenType::userDefined;
     if (!userDefined && type != TokenType::control && type != TokenType::unknown)
       continue;
-    if (!data.tokens[i].empty())
-      tokens.push_back({static_cast<int32_t>(i), data.tokens[i].size(), userDefined});
+    const auto id = static_cast<int32_t>(i);
+    if (const size_t length = tables.token(id).size(); length > 0)
+      tokens.push_back({id, length, userDefined});
   }
   std::stable_sort(tokens.begin(), tokens.end(),
                    [](const Token &a, const Token &b) { return a.length > b.length; });
   for (size_t i = 0; i < tokens.size(); ++i) {
     uint32_t node = 0;
-    for (unsigned char byte : data.tokens[static_cast<size_t>(tokens[i].id)]) {
+    for (unsigned char byte : tables.token(tokens[i].id)) {
       uint32_t next = child(node, byte);
       if (!next) {
         next = static_cast<uint32_t>(nodes.size());

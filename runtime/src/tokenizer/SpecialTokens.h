@@ -1,7 +1,7 @@
 //===- SpecialTokens.h - finds the tokens that a text spells literally ------===//
 #pragma once
 
-#include "writ/tokenizer.h"
+#include "TokenizerTables.h"
 
 #include <array>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace writ {
 /// id. Immutable; may be shared between threads.
 class SpecialTokens {
 public:
-  explicit SpecialTokens(const TokenizerData &data);
+  explicit SpecialTokens(const TokenizerTables &tables);
 
   /// A range of the text: token `id`, or plain text where `id` is negative.
   struct Part {

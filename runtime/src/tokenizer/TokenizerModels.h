@@ -1,23 +1,48 @@
 //===- TokenizerModels.h - the kinds of tokenizer -------------------------===//
 #pragma once
 
-#include "writ/tokenizer.h"
+#include "TokenizerTables.h"
+
+#include <vector>
 
 namespace writ {
 
-/// Builds a tokenizer of one model. `data` has passed checkTokenizerData. Returns null and sets
-/// `error` where the data break a rule of this model alone.
-using TokenizerFactory = std::unique_ptr<Tokenizer>(TokenizerData data, std::string *error);
+/// What one model adds to the tables of every vocabulary.
+struct ModelTables {
+  std::vector<TablesMerge> merges;
+  std::string beforeSpace;
+};
+
+/// A vocabulary while its tables are made: the slots of its tokens are there.
+struct Vocabulary {
+  const TokenizerData &data;
+  std::span<const uint32_t> slots;
+
+  int32_t find(std::string_view text) const {
+    return searchSlots(slots, tokenHash(text),
+                       [&](int32_t id) { return data.tokens[size_t(id)] == text; })
+        .index;
+  }
+  TokenType type(int32_t id) const {
+    return data.types.empty() ? TokenType::normal : static_cast<TokenType>(data.types[size_t(id)]);
+  }
+};
+
+/// One kind of tokenizer. Both functions set `error` and return false or null where they fail.
+struct TokenizerKind {
+  /// Refuses data that break a rule of this model alone; `data` keeps the common ones.
+  bool (*compile)(const Vocabulary &vocabulary, ModelTables *tables, std::string *error);
+  std::unique_ptr<Tokenizer> (*open)(TokenizerTables tables, std::string *error);
+};
 
 /// Byte-level byte-pair encoding (GPT-2): pre-tokenizer patterns, then merges by rank.
-TokenizerFactory makeByteBpe;
+extern const TokenizerKind byteBpe;
 
 /// Byte-pair encoding by scores (SentencePiece): characters, then merges, then byte tokens.
-TokenizerFactory makeScoredBpe;
+extern const TokenizerKind scoredBpe;
 
-/// Rules that hold for every model: ids inside the vocabulary, lengths that agree, token texts that
-/// are valid UTF-8 and distinct (empty ones excepted, which never match), finite scores.
-bool checkTokenizerData(const TokenizerData &data, std::string *error);
+/// Null, with `error`, where no model has this name.
+const TokenizerKind *tokenizerKind(std::string_view model, std::string *error);
 
 /// "'a', 'b', 'c'", for messages that list what is known.
 std::string quotedList(const std::vector<std::string_view> &names);

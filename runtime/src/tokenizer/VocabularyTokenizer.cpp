@@ -1,5 +1,7 @@
 #include "VocabularyTokenizer.h"
 
+#include <algorithm>
+
 namespace writ {
 
 static constexpr std::string_view hexDigits = "0123456789ABCDEF";
@@ -17,22 +19,9 @@ int byteOfEntry(std::string_view text) {
              : static_cast<int>(high << 4 | low);
 }
 
-VocabularyTokenizer::VocabularyTokenizer(TokenizerData given)
-    : values(std::move(given)), specialTokens(values) {
-  ids.reserve(values.tokens.size());
-  for (size_t i = 0; i < values.tokens.size(); ++i)
-    if (!values.tokens[i].empty())
-      ids.emplace(values.tokens[i], static_cast<int32_t>(i));
-}
-
-TokenType VocabularyTokenizer::typeOf(int32_t id) const {
-  return values.types.empty() ? TokenType::normal
-                              : static_cast<TokenType>(values.types[static_cast<size_t>(id)]);
-}
-
-int32_t VocabularyTokenizer::idOf(std::string_view text) const {
-  auto found = ids.find(text);
-  return found == ids.end() ? -1 : found->second;
+bool VocabularyTokenizer::endsGeneration(int32_t id) const {
+  const std::span<const int32_t> ends = tables.endOfGeneration();
+  return std::find(ends.begin(), ends.end(), id) != ends.end();
 }
 
 std::vector<int32_t> VocabularyTokenizer::encodeSegments(std::span<const TextSegment> segments,
@@ -41,8 +30,8 @@ std::vector<int32_t> VocabularyTokenizer::encodeSegments(std::span<const TextSeg
   for (const TextSegment &segment : segments)
     joined += segment.text;
   std::vector<int32_t> out;
-  if (addSpecial && values.addBos)
-    out.push_back(values.bos);
+  if (addSpecial && tables.has(addsBosFlag))
+    out.push_back(bos());
   bool first = true;
   for (const SpecialTokens::Part &part : specialTokens.partition(joined, segments)) {
     if (part.id >= 0)
@@ -51,23 +40,23 @@ std::vector<int32_t> VocabularyTokenizer::encodeSegments(std::span<const TextSeg
       encodePlain(std::string_view(joined).substr(part.begin, part.end - part.begin), first, out);
     first = part.id >= 0;
   }
-  if (addSpecial && values.addEos)
-    out.push_back(values.eos);
+  if (addSpecial && tables.has(addsEosFlag))
+    out.push_back(eos());
   return out;
 }
 
 std::string VocabularyTokenizer::piece(int32_t id, bool special) const {
-  if (id < 0 || static_cast<size_t>(id) >= values.tokens.size())
+  if (id < 0 || id >= size())
     return {};
-  const std::string &text = values.tokens[static_cast<size_t>(id)];
-  switch (typeOf(id)) {
+  const std::string_view text = tables.token(id);
+  switch (tables.type(id)) {
   case TokenType::normal:
     return spell(text);
   case TokenType::control:
   case TokenType::unknown:
-    return special ? text : std::string();
+    return std::string(special ? text : std::string_view());
   case TokenType::userDefined:
-    return text;
+    return std::string(text);
   case TokenType::byte: // checked: "<0xNN>"
     return {static_cast<char>(byteOfEntry(text))};
   case TokenType::unused:
