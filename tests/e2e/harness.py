@@ -23,6 +23,7 @@ from models import known_models, random_model_options  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("WRIT_BUILD", SOURCE / "build"))
 WRIT = BUILD / "bin" / "writ"
+COMPILER = BUILD / "bin" / "writ-compiler"  # what WRIT becomes where a command compiles
 WRIT_OPT = BUILD / "bin" / "writ-opt"
 WORK = BUILD / "tests" / "e2e-packages"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "writ"
@@ -152,7 +153,7 @@ class locked:
 def stamp_of_tool():
     """Changes with the tool, its runtime or the project's data. By size and time: to digest 180 MB takes longer than
     most tests."""
-    files = [WRIT, BUILD / "lib" / "libwrit_runtime.so"]
+    files = [WRIT, COMPILER, BUILD / "lib" / "libwrit_runtime.so"]
     for folder in ("contracts", "kernel_maps", "circuits"):
         files += sorted((SOURCE / folder).rglob("*.json"))
     found = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import harness
-from harness import BUILD, SOURCE, WORK, WRIT, TestCase, random_model
+from harness import BUILD, COMPILER, SOURCE, WORK, WRIT, TestCase, random_model
 
 PARITY = BUILD / "bin" / "stitched_parity"
 PROVIDER = SOURCE / "examples" / "added_provider"
@@ -63,7 +63,8 @@ class Provider(Adding):
             done = subprocess.run(words, capture_output=True, text=True, env=env)
             self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr)
         (build / "bin").mkdir(exist_ok=True)
-        os.link(WRIT, build / "bin" / "writ")
+        for program in (WRIT, COMPILER):
+            os.link(program, build / "bin" / program.name)
         (build / "share" / "writ").mkdir(parents=True)
         for folder in ("contracts", "kernel_maps", "circuits"):
             (build / "share" / "writ" / folder).symlink_to(tree / folder)

@@ -3,6 +3,7 @@
 
 #include "compiler/Diagnostics/Diagnostic.h"
 #include "compiler/Tools/writ/Compile.h"
+#include "compiler/Tools/writ/Compiler.h"
 #include "compiler/Tools/writ/FaultGuard.h"
 #include "compiler/Tools/writ/Options.h"
 #include "compiler/Tools/writ/Output.h"
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
+#include <map>
 #include <new>
 #include <sstream>
 
@@ -220,6 +222,12 @@ int dispatch(int argc, char **argv) {
   }
   const CLI::App &chosen = *app.get_subcommands().front();
   const std::string name = chosen.get_name();
+  const std::map<std::string, std::string> targets = {
+      {"run", run.target}, {"score", score.target}, {"bench", bench.target}};
+  const auto target = targets.find(name);
+  if (name == "compile" || name == "verify" || name == "profile" || name == "trace" ||
+      (target != targets.end() && !isPackage(target->second)))
+    needCompiler(argv);
   run.compile.given = score.compile.given = bench.compile.given = profile.compile.given =
       trace.compile.given = givenCompileOptions(chosen);
   if (name == "compile")

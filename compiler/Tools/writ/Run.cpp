@@ -6,9 +6,9 @@
 #include "compiler/Tools/writ/Session.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace writ::tool {
@@ -82,10 +82,16 @@ void noteFullContext(const writ_package_info &info, int64_t given) {
                isLower ? "; raise --ctx" : "");
 }
 
+/// Kilobytes of this program alone. What getrusage says begins with what the process held before it
+/// became this program.
+long peakKilobytes() {
+  const std::string key = "VmHWM:", status = readFile("/proc/self/status");
+  const size_t at = status.find(key);
+  return at == std::string::npos ? 0 : std::atol(status.c_str() + at + key.size());
+}
+
 void printStats(const writ_session *session, const writ_generate_result &result) {
   const writ_session_options used = usedOptions(session);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   std::fputs(
       fmt::format("prefill: {} tokens, {:.1f} tokens/s\n"
                   "decode: {} tokens, {:.1f} tokens/s\n"
@@ -93,7 +99,7 @@ void printStats(const writ_session *session, const writ_generate_result &result)
                   "threads: {}, isa: {}\n",
                   result.prompt_tokens, rate(result.prompt_tokens, result.prefill_nanoseconds),
                   result.generated_tokens, rate(result.decode_steps, result.decode_nanoseconds),
-                  double(usage.ru_maxrss) / 1000.0, used.threads, writ_isa_name(used.isa))
+                  double(peakKilobytes()) * 1.024 / 1000.0, used.threads, writ_isa_name(used.isa))
           .c_str(),
       stderr);
 }
