@@ -1,17 +1,18 @@
 //===- kernel_bench.cpp - speed of the kernels on one thread --------------===//
 //
 // Every linear provider at the shapes of SmolLM2-135M that it takes and one of Gemma 3 270M, for
-// one row (decode) and for prefill, and attention at a few context lengths, for each instruction
-// set of the machine.
+// one row (decode) and for prefill, and attention at a few depths (attention_bench.h), for each
+// instruction set of the machine.
 //
 //   kernel_bench --benchmark_filter='linear_q4_1_i8_b32/avx512'
 //
-// bytes/s counts the packed weights once (decode is bound by memory), macs/s multiply-adds. The
-// weights of a decode shape are repeated until they exceed the caches, as those of a whole model
-// do.
+// bytes/s counts the packed weights once, or K and V (decode is bound by memory), macs/s
+// multiply-adds. The weights of a decode shape are repeated until they exceed the caches, as those
+// of a whole model do.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Emit/PackWeights.h"
+#include "tests/bench/attention_bench.h"
 #include "tests/kernels/kernel_case.h"
 #include "writ/packed_layout.h"
 
@@ -85,65 +86,6 @@ void linear(benchmark::State &state, const writ_provider *provider, int isa, int
   state.counters["macs"] = benchmark::Counter(static_cast<double>(rows * shape.n * shape.k), rate);
 }
 
-void attention(benchmark::State &state, const writ_provider *provider, int isa, int64_t rows,
-               int64_t context) {
-  constexpr int64_t kHeads = 9, kKvHeads = 3, kHeadDim = 64, kBlock = 32, kWindow = 512;
-  const int64_t pages = (context + kBlock - 1) / kBlock;
-  const size_t planeBytes = static_cast<size_t>(pages * kBlock * kKvHeads * kHeadDim * 2);
-  Random random(1);
-  const Bytes keys =
-      randomWeight("f16", 1, static_cast<int64_t>(planeBytes) / 2, Values::ordinary, random);
-  std::vector<int32_t> table(static_cast<size_t>(pages)), position, sequence;
-  for (size_t i = 0; i < table.size(); ++i)
-    table[i] = static_cast<int32_t>(i);
-  for (int64_t i = 0; i < rows; ++i) {
-    position.push_back(static_cast<int32_t>(context - rows + i));
-    sequence.push_back(0);
-  }
-  writ_kv_view view{};
-  view.k_plane = view.v_plane = const_cast<std::byte *>(keys.data());
-  view.token_stride = kKvHeads * kHeadDim * 2;
-  view.page_stride = view.token_stride * kBlock;
-  view.layer_stride = static_cast<int64_t>(planeBytes);
-  view.block_size = kBlock;
-  view.block_table = table.data();
-  view.table_stride = pages;
-  Bytes q;
-  fillFloats(q, rows * kHeads * kHeadDim, Values::ordinary, random);
-  std::vector<float> out(static_cast<size_t>(rows * kHeads * kHeadDim));
-  const auto slot = [](const void *pointer) { return reinterpret_cast<uint64_t>(pointer); };
-  const std::map<std::string, uint64_t> bound{{"operand:q", slot(q.data())},
-                                              {"operand:out", slot(out.data())},
-                                              {"kv.view", slot(&view)},
-                                              {"kv.layer", 0},
-                                              {"kv.window", kWindow},
-                                              {"rows.position", slot(position.data())},
-                                              {"rows.sequence", slot(sequence.data())},
-                                              {"dim:rows", static_cast<uint64_t>(rows)},
-                                              {"dim:heads", kHeads},
-                                              {"dim:kv_heads", kKvHeads},
-                                              {"dim:head_dim", kHeadDim},
-                                              {"attr:scale", std::bit_cast<uint32_t>(0.125f)}};
-  int64_t seen = context;
-  std::vector<uint64_t> slots;
-  for (const auto &argument : readMap(provider->id).at("arguments")) {
-    const std::string bind = argument.at("bind");
-    slots.push_back(bound.at(bind));
-    if (bind == "kv.window")
-      seen = kWindow;
-  }
-  for (auto _ : state) {
-    provider->bodies[isa](slots.data(), 0, rows * kHeads);
-    benchmark::ClobberMemory();
-  }
-  double pairs = 0;
-  for (int64_t i = 0; i < rows; ++i)
-    pairs +=
-        static_cast<double>(std::min<int64_t>(seen, position[static_cast<size_t>(i)] + 1) * kHeads);
-  state.counters["pairs"] =
-      benchmark::Counter(pairs, benchmark::Counter::kIsIterationInvariantRate);
-}
-
 /// The other providers, at the sizes of their test cases' makers.
 void anyCase(benchmark::State &state, const writ_provider *provider, int isa) {
   const auto test = makeCase(provider->id, Values::ordinary, 11);
@@ -177,12 +119,7 @@ int main(int argc, char **argv) {
                       .c_str(),
                   [=](benchmark::State &state) { linear(state, provider, isa, rows, shape); });
       } else if (op == "attention") {
-        for (const int64_t rows : {1, 128})
-          for (const int64_t context : {128, 512, 2048})
-            benchmark::RegisterBenchmark(
-                (name + "/rows:" + std::to_string(rows) + "/context:" + std::to_string(context))
-                    .c_str(),
-                [=](benchmark::State &state) { attention(state, provider, isa, rows, context); });
+        registerAttention(name, provider, isa, map);
       } else {
         benchmark::RegisterBenchmark(
             name.c_str(), [=](benchmark::State &state) { anyCase(state, provider, isa); });

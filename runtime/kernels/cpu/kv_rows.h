@@ -1,7 +1,7 @@
 //===- kv_rows.h - one head's vector in each storage of the KV planes -----===//
 //
 //   bytes(headDim)             row_bytes(storage, head_dim)
-//   widen(from, headDim, out)  the values of a row in binary32, exact
+//   values(row, d)             the elements d .. d + 15 of a row in binary32, exact
 //   narrow(from, headDim, to)  a row, rounded as the storage's kv_store contract says
 //
 // A f16, bf16 or f32 element is rounded by itself; q8_0 holds blocks of 32 codes whose scale, made
@@ -17,10 +17,8 @@ namespace {
 
 struct F16Rows {
   static constexpr int64_t bytes(int64_t headDim) { return headDim * 2; }
-  static void widen(const void *from, int64_t headDim, float *out) {
-    const auto *halves = static_cast<const uint16_t *>(from);
-    for (int64_t d = 0; d < headDim; d += kLanes)
-      store(loadHalf(halves + d), out + d);
+  static Lanes values(const void *row, int64_t d) {
+    return loadHalf(static_cast<const uint16_t *>(row) + d);
   }
   static void narrow(const float *from, int64_t headDim, void *to) {
     auto *halves = static_cast<uint16_t *>(to);
@@ -34,10 +32,8 @@ struct F16Rows {
 
 struct Bf16Rows {
   static constexpr int64_t bytes(int64_t headDim) { return headDim * 2; }
-  static void widen(const void *from, int64_t headDim, float *out) {
-    const auto *values = static_cast<const uint16_t *>(from);
-    for (int64_t d = 0; d < headDim; d += kLanes)
-      store(loadBfloat(values + d), out + d);
+  static Lanes values(const void *row, int64_t d) {
+    return loadBfloat(static_cast<const uint16_t *>(row) + d);
   }
   static void narrow(const float *from, int64_t headDim, void *to) {
     auto *values = static_cast<uint16_t *>(to);
@@ -48,8 +44,8 @@ struct Bf16Rows {
 
 struct F32Rows {
   static constexpr int64_t bytes(int64_t headDim) { return headDim * 4; }
-  static void widen(const void *from, int64_t headDim, float *out) {
-    __builtin_memcpy(out, from, static_cast<size_t>(bytes(headDim)));
+  static Lanes values(const void *row, int64_t d) {
+    return load(static_cast<const float *>(row) + d);
   }
   static void narrow(const float *from, int64_t headDim, void *to) {
     __builtin_memcpy(to, from, static_cast<size_t>(bytes(headDim)));
@@ -59,15 +55,12 @@ struct F32Rows {
 struct Q80Rows {
   static constexpr int64_t kElements = 32, kBlockBytes = 2 + kElements;
   static constexpr int64_t bytes(int64_t headDim) { return headDim / kElements * kBlockBytes; }
-  static void widen(const void *from, int64_t headDim, float *out) {
-    for (int64_t block = 0; block < headDim / kElements; ++block) {
-      uint16_t half;
-      __builtin_memcpy(&half, at<char>(from, block * kBlockBytes), sizeof half);
-      const float scale = floatFromHalf(half);
-      const auto *codes = at<int8_t>(from, block * kBlockBytes + 2);
-      for (int64_t i = 0; i < kElements; ++i)
-        out[block * kElements + i] = scale * static_cast<float>(codes[i]);
-    }
+  static Lanes values(const void *row, int64_t d) {
+    const int64_t block = d / kElements * kBlockBytes;
+    uint16_t half;
+    __builtin_memcpy(&half, at<char>(row, block), sizeof half);
+    return mul(broadcast(floatFromHalf(half)),
+               loadCodes(at<int8_t>(row, block + 2 + d % kElements)));
   }
   static void narrow(const float *from, int64_t headDim, void *to) {
     for (int64_t block = 0; block < headDim / kElements; ++block) {

@@ -7,9 +7,14 @@
 // Keys lie in tiles of 32 and chunks of 256 at absolute positions. A chunk starts from m = -inf, l
 // = o = 0 (tile.h); chunks are merged ascending, the first that a query sees being copied; out =
 // rn(o * rn(1 / l)). What no query of a block sees is never read, nor is a page that holds nothing
-// else looked up. A unit is one query, a head of a row. Those that share a KV head are neighbours,
-// so that a run of units shares the pages: unit = (kv_head * rows + row) * group + head of the
-// group. A run is taken in blocks of queries of one sequence.
+// else looked up.
+//
+// A unit is one query, a head of a row. Those that share a KV head are neighbours, so that a run of
+// units shares the pages: unit = (kv_head * rows + row) * group + head of the group, the rows in
+// the order of rowOf. A run is taken in blocks of queries of one sequence.
+//
+// Few queries use the vectors of a page as they widen them; of many, a tile is widened once for
+// all into binary32. While one tile is worked on, the lines of the next are on their way.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,9 +26,21 @@
 namespace {
 
 constexpr int64_t kNoWindow = INT64_MAX;
+constexpr int64_t kRowBlock = 32; ///< rows that stay together in rowOf's order
 
 inline int64_t chunkOf(int64_t position) {
   return position / kChunkKeys * kChunkKeys;
+}
+
+/// The row that comes at `index`: blocks of rows from both ends in turns (first, last, second, last
+/// but one ...), then the rows that fill no block. A later row of a prompt sees more keys: so each
+/// contiguous part of the units has its share of them.
+inline int64_t rowOf(int64_t index, int64_t rows) {
+  const int64_t blocks = rows / kRowBlock, block = index / kRowBlock;
+  if (block >= blocks)
+    return index;
+  const int64_t from = block % 2 == 0 ? block / 2 : blocks - 1 - block / 2;
+  return from * kRowBlock + index % kRowBlock;
 }
 
 struct Query {
@@ -31,17 +48,34 @@ struct Query {
   float *out;
   KeyRange visible; ///< positions that it sees
   SoftmaxState total, chunk;
+
+  /// A query's first chunk accumulates in the total itself.
+  bool isLater(int64_t chunkBegin) const {
+    return visible.begin < chunkBegin && visible.end > chunkBegin;
+  }
 };
 
 struct Block {
   Query queries[kMaxQueries];
-  int64_t count;
+  int64_t count = 0;
   KeyRange visible; ///< from the first to the last of its queries
   int64_t sequence, kvHead;
 };
 
+/// One tile of a block: who sees what of it, and where it lies.
+struct Tile {
+  int64_t first; ///< position of its first key
+  int64_t count; ///< queries that see something
+  int64_t active[kMaxQueries];
+  KeyRange seen[kMaxQueries]; ///< of the active ones
+  uint64_t wanted;            ///< bit j: somebody sees key j
+  TileRows rows;
+};
+
 struct Scratch {
-  TileData tile;
+  Tile tiles[2];
+  TileData data;
+  TileRows widened; ///< the rows of `data`
   alignas(64) float state[2 * kMaxQueries * kMaxHeadDim];
   alignas(64) float p[kMaxQueries][kTileKeys];
 };
@@ -52,65 +86,95 @@ inline KeyRange seenInTile(const Query &query, int64_t first) {
   return {begin > 0 ? begin : 0, least(kTileKeys, end)};
 }
 
-/// Keys and values of the positions first + j for each bit j of `wanted`.
+/// Where the wanted rows of a tile lie; the others are given the place of one that is wanted.
 template <typename Rows, typename Args>
-void widenTile(const Args &args, const Block &block, int64_t first, uint64_t wanted,
-               TileData &tile) {
+void locateRows(const Args &args, const Block &block, Tile &tile) {
   const auto &view = *static_cast<const writ_kv_view *>(args.kv);
-  const int64_t headDim = args.head_dim;
+  const int64_t ofHead = block.kvHead * Rows::bytes(args.head_dim);
+  int64_t pageEnd = 0, offset = 0, known = -1;
   for (int64_t j = 0; j < kTileKeys; ++j) {
-    if (!(wanted >> j & 1))
-      continue;
-    const int64_t offset = tokenOffset(view, args.layer, block.sequence, first + j) +
-                           block.kvHead * Rows::bytes(headDim);
-    Rows::widen(at<char>(view.k_plane, offset), headDim, tile.k + j * headDim);
-    Rows::widen(at<char>(view.v_plane, offset), headDim, tile.v + j * headDim);
+    if (tile.wanted >> j & 1) {
+      const int64_t position = tile.first + j;
+      if (known < 0 || position >= pageEnd) { // a division, once for each page
+        pageEnd = (position / view.block_size + 1) * view.block_size;
+        offset = tokenOffset(view, args.layer, block.sequence, position) + ofHead -
+                 position * view.token_stride;
+      }
+      tile.rows.k[j] = at<char>(view.k_plane, offset + position * view.token_stride);
+      tile.rows.v[j] = at<char>(view.v_plane, offset + position * view.token_stride);
+      if (known < 0)
+        for (int64_t i = 0; i < j; ++i) {
+          tile.rows.k[i] = tile.rows.k[j];
+          tile.rows.v[i] = tile.rows.v[j];
+        }
+      known = j;
+    } else if (known >= 0) {
+      tile.rows.k[j] = tile.rows.k[known];
+      tile.rows.v[j] = tile.rows.v[known];
+    }
   }
 }
 
-inline void startRange(SoftmaxState &state, int64_t headDim) {
-  state.maximum = -kInfinity;
-  state.sum = 0.0f;
-  for (int64_t d = 0; d < headDim; d += kLanes)
-    store(zero(), state.values + d);
-}
-
-/// Every query of the block against the tile that starts at key `first`. A query's first chunk
-/// accumulates in the total itself.
 template <typename Rows, typename Args>
-void runTile(const Args &args, Block &block, int64_t first, Scratch &scratch) {
-  const int64_t headDim = args.head_dim;
-  int64_t active[kMaxQueries], count = 0;
-  KeyRange seen[kMaxQueries];
-  uint64_t wanted = 0;
+void findTile(const Args &args, const Block &block, int64_t first, Tile &tile) {
+  tile.first = first;
+  tile.count = 0;
+  tile.wanted = 0;
   for (int64_t i = 0; i < block.count; ++i) {
     const KeyRange range = seenInTile(block.queries[i], first);
     if (range.begin >= range.end)
       continue;
-    wanted |= ((uint64_t{1} << range.end) - 1) & ~((uint64_t{1} << range.begin) - 1);
-    seen[count] = range;
-    active[count++] = i;
+    tile.wanted |= ((uint64_t{1} << range.end) - 1) & ~((uint64_t{1} << range.begin) - 1);
+    tile.seen[tile.count] = range;
+    tile.active[tile.count++] = i;
   }
-  widenTile<Rows>(args, block, first, wanted, scratch.tile);
-  const float *p[kMaxQueries];
-  float alpha[kMaxQueries];
-  float *out[kMaxQueries];
-  for (int64_t i = 0; i < count; ++i) {
-    Query &query = block.queries[active[i]];
-    SoftmaxState &state = chunkOf(first) <= query.visible.begin ? query.total : query.chunk;
-    tileScores(query.q, scratch.tile.k, headDim, seen[i], args.scale, scratch.p[i]);
-    alpha[i] = tileSoftmax(scratch.p[i], seen[i], state);
-    p[i] = scratch.p[i];
+  if (tile.count > 0)
+    locateRows<Rows>(args, block, tile);
+}
+
+/// The wanted keys and values of a tile in binary32.
+template <typename Rows>
+void widenTile(const Tile &tile, const TileRows *next, int64_t headDim, TileData &data) {
+  for (int64_t j = 0; j < kTileKeys; ++j) {
+    if (next)
+      prefetchRows(*next, j, 1, Rows::bytes(headDim));
+    if (!(tile.wanted >> j & 1))
+      continue;
+    for (int64_t d = 0; d < headDim; d += kLanes) {
+      store(Rows::values(tile.rows.k[j], d), data.k + j * headDim + d);
+      store(Rows::values(tile.rows.v[j], d), data.v + j * headDim + d);
+    }
+  }
+}
+
+/// The active queries against a tile whose rows are of the storage `Rows`.
+template <typename Rows>
+void attendTile(Block &block, const Tile &tile, const TileRows &rows, const TileRows *next,
+                int64_t headDim, float scale, float (*scores)[kTileKeys]) {
+  const float *q[kMaxQueries];
+  float *p[kMaxQueries], *out[kMaxQueries], alpha[kMaxQueries];
+  for (int64_t i = 0; i < tile.count; ++i) {
+    q[i] = block.queries[tile.active[i]].q;
+    p[i] = scores[i];
+  }
+  for (int64_t i = 0; i < tile.count; i += kQueryGroup) {
+    const int64_t queries = least(kQueryGroup, tile.count - i);
+    KeyRange either = tile.seen[i];
+    for (int64_t n = i + 1; n < i + queries; ++n)
+      either = {least(tile.seen[n].begin, either.begin),
+                tile.seen[n].end > either.end ? tile.seen[n].end : either.end};
+    tileScoresOf<Rows, kQueryGroup>(queries, q + i, rows, headDim, either, scale, p + i,
+                                    i == 0 ? next : nullptr);
+  }
+  for (int64_t i = 0; i < tile.count; ++i) {
+    Query &query = block.queries[tile.active[i]];
+    SoftmaxState &state = query.isLater(chunkOf(tile.first)) ? query.chunk : query.total;
+    alpha[i] = tileSoftmax(scores[i], tile.seen[i], state);
     out[i] = state.values;
   }
-  // neighbours that see the same keys share the loads of the values
-  for (int64_t i = 0, next; i < count; i = next) {
-    next = i + 1;
-    while (next < count && next - i < kQueryGroup && seen[next] == seen[i])
-      ++next;
-    tileValuesOf<kQueryGroup>(next - i, scratch.tile.v, headDim, seen[i], p + i, alpha + i,
-                              out + i);
-  }
+  for (int64_t i = 0; i < tile.count; i += kQueryGroup)
+    groupValues<Rows>(least(kQueryGroup, tile.count - i), rows, headDim, tile.seen + i, p + i,
+                      alpha + i, out + i);
 }
 
 template <typename Rows, typename Args>
@@ -122,28 +186,37 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
     query.chunk.values = query.total.values + headDim;
     startRange(query.total, headDim);
   }
-  for (int64_t chunk = chunkOf(block.visible.begin); chunk < block.visible.end;
-       chunk += kChunkKeys) {
-    const auto isLater = [&](const Query &query) { // sees this chunk and one before it
-      return query.visible.begin < chunk && query.visible.end > chunk;
-    };
-    for (int64_t i = 0; i < block.count; ++i)
-      if (isLater(block.queries[i]))
-        startRange(block.queries[i].chunk, headDim);
-    const int64_t end = least(chunk + kChunkKeys, block.visible.end);
-    const int64_t begin = block.visible.begin > chunk ? block.visible.begin : chunk;
-    for (int64_t first = begin / kTileKeys * kTileKeys; first < end; first += kTileKeys)
-      runTile<Rows>(args, block, first, scratch);
-    for (int64_t i = 0; i < block.count; ++i)
-      if (isLater(block.queries[i]))
-        mergeChunk(block.queries[i].total, block.queries[i].chunk, headDim);
+  for (int64_t j = 0; j < kTileKeys; ++j) {
+    scratch.widened.k[j] = scratch.data.k + j * headDim;
+    scratch.widened.v[j] = scratch.data.v + j * headDim;
   }
-  for (int64_t i = 0; i < block.count; ++i) {
-    const Query &query = block.queries[i];
-    const Lanes inverse = broadcast(1.0f / query.total.sum);
-    for (int64_t d = 0; d < headDim; d += kLanes)
-      store(mul(load(query.total.values + d), inverse), query.out + d);
+  int64_t first = block.visible.begin / kTileKeys * kTileKeys;
+  findTile<Rows>(args, block, first, scratch.tiles[0]);
+  for (int64_t turn = 0; first < block.visible.end; ++turn, first += kTileKeys) {
+    const int64_t after = first + kTileKeys, chunk = chunkOf(first);
+    const Tile &tile = scratch.tiles[turn % 2];
+    Tile &next = scratch.tiles[(turn + 1) % 2];
+    next.count = 0;
+    if (after < block.visible.end)
+      findTile<Rows>(args, block, after, next);
+    const TileRows *ahead = next.count > 0 ? &next.rows : nullptr;
+    if (first == chunk)
+      for (int64_t i = 0; i < block.count; ++i)
+        if (block.queries[i].isLater(chunk))
+          startRange(block.queries[i].chunk, headDim);
+    if (tile.count > kQueryGroup) {
+      widenTile<Rows>(tile, ahead, headDim, scratch.data);
+      attendTile<F32Rows>(block, tile, scratch.widened, nullptr, headDim, args.scale, scratch.p);
+    } else if (tile.count > 0) {
+      attendTile<Rows>(block, tile, tile.rows, ahead, headDim, args.scale, scratch.p);
+    }
+    if (after % kChunkKeys == 0 || after >= block.visible.end)
+      for (int64_t i = 0; i < block.count; ++i)
+        if (block.queries[i].isLater(chunk))
+          mergeChunk(block.queries[i].total, block.queries[i].chunk, headDim);
   }
+  for (int64_t i = 0; i < block.count; ++i)
+    writeOutput(block.queries[i].total, headDim, block.queries[i].out);
 }
 
 /// The units [begin, end) of an attention whose argument block has q, kv, layer, position,
@@ -155,18 +228,21 @@ void attendPages(const Args &args, int64_t window, int64_t begin, int64_t end) {
   const int64_t headDim = args.head_dim, group = args.heads / args.kv_heads;
   Scratch scratch;
   Block block;
-  block.count = 0;
+  int64_t before = -1; // the row of the last query of the block
   const auto flush = [&] {
     if (block.count > 0)
       runBlock<Rows>(args, block, scratch);
     block.count = 0;
   };
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t kvHead = unit / group / args.rows, row = unit / group % args.rows;
+    const int64_t kvHead = unit / group / args.rows;
+    const int64_t row = rowOf(unit / group % args.rows, args.rows);
     const int64_t head = kvHead * group + unit % group;
     if (block.count == kMaxQueries ||
-        (block.count > 0 && (block.sequence != sequence[row] || block.kvHead != kvHead)))
+        (block.count > 0 && (block.sequence != sequence[row] || block.kvHead != kvHead ||
+                             (row != before && row != before + 1))))
       flush();
+    before = row;
     const int64_t keys = position[row] + 1, at = (row * args.heads + head) * headDim;
     const KeyRange visible{keys > window ? keys - window : 0, keys};
     if (block.count == 0) {

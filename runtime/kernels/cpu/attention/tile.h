@@ -7,6 +7,10 @@
 //   l = fma(l, alpha, tree32(p, unseen +0)); o = rn(o * alpha), then o = fma(p, v, o), keys
 //   ascending
 //
+// Every (query, key) has a dot of its own and every (query, dimension) a sum of its own, so that
+// how many of them lie in registers together is free: a vector of keys or values is loaded, and
+// widened from its storage, once for `kQueryGroup` queries.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -16,12 +20,14 @@ namespace {
 
 constexpr int64_t kTileKeys = 32, kChunkKeys = 256;
 constexpr int64_t kMaxHeadDim = 512; ///< the map's dimensions say so too
-constexpr int64_t kMaxQueries = 16;
+constexpr int64_t kMaxQueries = 32;
 
-/// Keys whose dots lie in registers together, and queries that share a value's loads.
-constexpr int64_t kKeyGroup = WRIT_ISA_LEVEL == 2 ? 8 : 4;
+/// Queries that share the loads of keys and values.
 constexpr int64_t kQueryGroup = WRIT_ISA_LEVEL == 2 ? 4 : 1;
+/// Keys whose dots with Q queries lie in registers together; a divisor of 16.
+template <int64_t Q> constexpr int64_t kKeyGroup = WRIT_ISA_LEVEL == 2 && Q <= 2 ? 8 : 4;
 constexpr int64_t kSlices = 4; ///< of 16 dimensions, accumulated together
+constexpr int64_t kCacheLine = 64;
 
 /// Online-softmax state of one query over one range of keys.
 struct SoftmaxState {
@@ -33,6 +39,12 @@ struct SoftmaxState {
 struct KeyRange {
   int64_t begin, end;
   bool operator==(const KeyRange &other) const { return begin == other.begin && end == other.end; }
+};
+
+/// Where the vectors of a tile's keys and values lie. Each can be read; those of keys that nobody
+/// sees hold anything.
+struct TileRows {
+  const void *k[kTileKeys], *v[kTileKeys];
 };
 
 /// A tile's keys and values in binary32, [32][head_dim] each.
@@ -48,33 +60,77 @@ inline void fillUnseen(KeyRange seen, float value, float *scores) {
     scores[j] = value;
 }
 
-/// scores[j] = rn(dot(q, key j) * scale) for the keys j that are seen; -inf for the others.
-inline void tileScores(const float *q, const float *keys, int64_t headDim, KeyRange seen,
-                       float scale, float *scores) {
-  for (int64_t first = 0; first < kTileKeys; first += kLanes) {
-    Lanes dots[kLanes];
-    for (int64_t group = 0; group < kLanes; group += kKeyGroup) {
-      Lanes acc[kKeyGroup];
-      for (int64_t j = 0; j < kKeyGroup; ++j)
-        acc[j] = zero();
-      // unseen keys hold whatever the scratch held: their scores are overwritten below
-      const float *key = keys + (first + group) * headDim;
-      if (first + group < seen.end && first + group + kKeyGroup > seen.begin)
-        for (int64_t d = 0; d < headDim; d += kLanes) {
-          const Lanes x = load(q + d);
-          for (int64_t j = 0; j < kKeyGroup; ++j)
-            acc[j] = fma(x, load(key + j * headDim + d), acc[j]);
-        }
-      for (int64_t j = 0; j < kKeyGroup; ++j)
-        dots[group + j] = acc[j];
+/// Asks for the lines of `count` keys and their values, of `bytes` each: they are wanted a tile
+/// later, and the second cache holds them until then.
+inline void prefetchRows(const TileRows &rows, int64_t first, int64_t count, int64_t bytes) {
+  for (int64_t j = first; j < first + count; ++j)
+    for (int64_t line = 0; line < bytes; line += kCacheLine) {
+      __builtin_prefetch(at<char>(rows.k[j], line), 0, 2);
+      __builtin_prefetch(at<char>(rows.v[j], line), 0, 2);
     }
-    store(mul(treeSums(dots), broadcast(scale)), scores + first);
+}
+
+/// scores[i][j] = rn(dot(q[i], key j) * scale) for the keys j that are in `seen`, anything for the
+/// others, of Q queries. `next` (may be null) is the tile that follows.
+template <typename Rows, int64_t Q>
+inline void tileScores(const float *const *q, const TileRows &rows, int64_t headDim, KeyRange seen,
+                       float scale, float *const *scores, const TileRows *next) {
+  constexpr int64_t K = kKeyGroup<Q>;
+  for (int64_t first = 0; first < kTileKeys; first += kLanes) {
+    Lanes dots[Q][kLanes];
+    for (int64_t group = 0; group < kLanes; group += K) {
+      if (next)
+        prefetchRows(*next, first + group, K, Rows::bytes(headDim));
+      Lanes acc[Q][K];
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < Q; ++i)
+#pragma GCC unroll 16
+        for (int64_t j = 0; j < K; ++j)
+          acc[i][j] = zero();
+      if (first + group < seen.end && first + group + K > seen.begin) {
+        const void *key[K];
+#pragma GCC unroll 16
+        for (int64_t j = 0; j < K; ++j)
+          key[j] = rows.k[first + group + j];
+        for (int64_t d = 0; d < headDim; d += kLanes) {
+          Lanes x[Q];
+#pragma GCC unroll 4
+          for (int64_t i = 0; i < Q; ++i)
+            x[i] = load(q[i] + d);
+#pragma GCC unroll 16
+          for (int64_t j = 0; j < K; ++j) {
+            const Lanes k = Rows::values(key[j], d);
+#pragma GCC unroll 4
+            for (int64_t i = 0; i < Q; ++i)
+              acc[i][j] = fma(x[i], k, acc[i][j]);
+          }
+        }
+      }
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < Q; ++i)
+#pragma GCC unroll 16
+        for (int64_t j = 0; j < K; ++j)
+          dots[i][group + j] = acc[i][j];
+    }
+    for (int64_t i = 0; i < Q; ++i)
+      store(mul(treeSums(dots[i]), broadcast(scale)), scores[i] + first);
   }
-  fillUnseen(seen, -kInfinity, scores);
+}
+
+/// tileScores for `queries` in 1 .. Q.
+template <typename Rows, int64_t Q>
+inline void tileScoresOf(int64_t queries, const float *const *q, const TileRows &rows,
+                         int64_t headDim, KeyRange seen, float scale, float *const *scores,
+                         const TileRows *next) {
+  if constexpr (Q > 1)
+    if (queries < Q)
+      return tileScoresOf<Rows, Q - 1>(queries, q, rows, headDim, seen, scale, scores, next);
+  tileScores<Rows, Q>(q, rows, headDim, seen, scale, scores, next);
 }
 
 /// Turns scores into p in place, moves the state's maximum and sum, and returns alpha.
 inline float tileSoftmax(float *scores, KeyRange seen, SoftmaxState &state) {
+  fillUnseen(seen, -kInfinity, scores);
   const Lanes a = load(scores), b = load(scores + kLanes);
   const float most = greatest(maximum(a, b));
   const float maximumNow = most > state.maximum ? most : state.maximum;
@@ -82,61 +138,88 @@ inline float tileSoftmax(float *scores, KeyRange seen, SoftmaxState &state) {
   store(expLanes(sub(a, shift)), scores);
   store(expLanes(sub(b, shift)), scores + kLanes);
   fillUnseen(seen, 0.0f, scores);
-  const float alpha = expF32(state.maximum - maximumNow);
+  const float fall = state.maximum - maximumNow; // a NaN where both are -inf
+  const float alpha = fall == 0.0f ? 1.0f : expF32(fall);
   const float sum = treeSum(add(load(scores), load(scores + kLanes)));
   state.sum = __builtin_fmaf(state.sum, alpha, sum);
   state.maximum = maximumNow;
   return alpha;
 }
 
-/// o = rn(o * alpha), then fma over the keys that are seen, for Q queries and S slices of 16
-/// dimensions.
-template <int64_t Q, int64_t S>
-inline void addValues(const float *values, int64_t headDim, KeyRange seen, const float *const *p,
+/// o = rn(o * alpha), then fma over `keys`, for Q queries and S slices of 16 dimensions from d on.
+template <typename Rows, int64_t Q, int64_t S>
+inline void addValues(const TileRows &rows, int64_t d, KeyRange keys, const float *const *p,
                       const float *alpha, float *const *out) {
   Lanes acc[Q][S];
+#pragma GCC unroll 4
   for (int64_t q = 0; q < Q; ++q)
+#pragma GCC unroll 4
     for (int64_t s = 0; s < S; ++s)
-      acc[q][s] = mul(load(out[q] + s * kLanes), broadcast(alpha[q]));
-  for (int64_t j = seen.begin; j < seen.end; ++j)
+      acc[q][s] = mul(load(out[q] + d + s * kLanes), broadcast(alpha[q]));
+  for (int64_t j = keys.begin; j < keys.end; ++j)
+#pragma GCC unroll 4
     for (int64_t s = 0; s < S; ++s) {
-      const Lanes v = load(values + j * headDim + s * kLanes);
+      const Lanes v = Rows::values(rows.v[j], d + s * kLanes);
+#pragma GCC unroll 4
       for (int64_t q = 0; q < Q; ++q)
         acc[q][s] = fma(broadcast(p[q][j]), v, acc[q][s]);
     }
+#pragma GCC unroll 4
   for (int64_t q = 0; q < Q; ++q)
+#pragma GCC unroll 4
     for (int64_t s = 0; s < S; ++s)
-      store(acc[q][s], out[q] + s * kLanes);
+      store(acc[q][s], out[q] + d + s * kLanes);
 }
 
-/// The values of Q queries that see the same keys of the tile.
-template <int64_t Q>
-inline void tileValues(const float *values, int64_t headDim, KeyRange seen, const float *const *p,
-                       const float *alpha, float *const *out) {
-  float *at[Q];
-  int64_t d = 0;
-  const auto move = [&] {
-    for (int64_t q = 0; q < Q; ++q)
-      at[q] = out[q] + d;
-  };
-  for (; d + kSlices * kLanes <= headDim; d += kSlices * kLanes) {
-    move();
-    addValues<Q, kSlices>(values + d, headDim, seen, p, alpha, at);
-  }
-  for (; d < headDim; d += kLanes) {
-    move();
-    addValues<Q, 1>(values + d, headDim, seen, p, alpha, at);
-  }
-}
-
-/// tileValues for `queries` in 1 .. Q.
-template <int64_t Q>
-inline void tileValuesOf(int64_t queries, const float *values, int64_t headDim, KeyRange seen,
-                         const float *const *p, const float *alpha, float *const *out) {
+/// The values of `queries` in 1 .. Q, over the same keys of the tile.
+template <typename Rows, int64_t Q>
+inline void tileValues(int64_t queries, const TileRows &rows, int64_t headDim, KeyRange keys,
+                       const float *const *p, const float *alpha, float *const *out) {
   if constexpr (Q > 1)
     if (queries < Q)
-      return tileValuesOf<Q - 1>(queries, values, headDim, seen, p, alpha, out);
-  tileValues<Q>(values, headDim, seen, p, alpha, out);
+      return tileValues<Rows, Q - 1>(queries, rows, headDim, keys, p, alpha, out);
+  int64_t d = 0;
+  for (; d + kSlices * kLanes <= headDim; d += kSlices * kLanes)
+    addValues<Rows, Q, kSlices>(rows, d, keys, p, alpha, out);
+  for (; d < headDim; d += kLanes)
+    addValues<Rows, Q, 1>(rows, d, keys, p, alpha, out);
+}
+
+/// The values of up to kQueryGroup queries, each over the keys that it sees: those that all see
+/// together, what comes before and after for each alone.
+template <typename Rows>
+inline void groupValues(int64_t queries, const TileRows &rows, int64_t headDim,
+                        const KeyRange *seen, const float *const *p, float *alpha,
+                        float *const *out) {
+  KeyRange shared = seen[0];
+  for (int64_t i = 1; i < queries; ++i)
+    shared = {seen[i].begin > shared.begin ? seen[i].begin : shared.begin,
+              least(seen[i].end, shared.end)};
+  const auto alone = [&](int64_t i, KeyRange keys) {
+    tileValues<Rows, 1>(1, rows, headDim, keys, p + i, alpha + i, out + i);
+    alpha[i] = 1.0f; // o is scaled once
+  };
+  const bool apart = shared.begin >= shared.end;
+  for (int64_t i = 0; i < queries; ++i)
+    if (apart)
+      alone(i, seen[i]);
+    else if (seen[i].begin < shared.begin)
+      alone(i, {seen[i].begin, shared.begin});
+  if (apart)
+    return;
+  tileValues<Rows, kQueryGroup>(queries, rows, headDim, shared, p, alpha, out);
+  for (int64_t i = 0; i < queries; ++i)
+    if (seen[i].end > shared.end) {
+      alpha[i] = 1.0f;
+      alone(i, {shared.end, seen[i].end});
+    }
+}
+
+inline void startRange(SoftmaxState &state, int64_t headDim) {
+  state.maximum = -kInfinity;
+  state.sum = 0.0f;
+  for (int64_t d = 0; d < headDim; d += kLanes)
+    store(zero(), state.values + d);
 }
 
 /// total = total merged with the next chunk's state.
@@ -148,6 +231,13 @@ inline void mergeChunk(SoftmaxState &total, const SoftmaxState &chunk, int64_t h
     store(fma(load(total.values + d), broadcast(a), mul(load(chunk.values + d), broadcast(b))),
           total.values + d);
   total.maximum = most;
+}
+
+/// out = rn(o * rn(1 / l)).
+inline void writeOutput(const SoftmaxState &total, int64_t headDim, float *out) {
+  const Lanes inverse = broadcast(1.0f / total.sum);
+  for (int64_t d = 0; d < headDim; d += kLanes)
+    store(mul(load(total.values + d), inverse), out + d);
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 //   absolute, roundEven                 selectGreater(a, b, x, y) = a > b ? x : y, a lane at a time
 //   selectNaN(a, x, y) = a is NaN ? x : y
 //   scaleTwice(p, n)                    rn(p * 2^n), n integral, -252 <= n <= 254
-//   storeCodes                          integral lanes in [-127, 127] to int8
+//   storeCodes, loadCodes               integral lanes in [-127, 127] to int8, and back
 //   treeSum                             v[i] += v[i + s], s = 8, 4, 2, 1
 //   treeSums                            lane i of the result is treeSum of vector i
 //   greatest                            the largest lane

@@ -112,6 +112,13 @@ inline void storeCodes(Lanes value, int8_t *to) {
   hn::StoreU(hn::DemoteTo(codes, hn::ConvertTo(kIntTag, value.lo)), codes, to);
   hn::StoreU(hn::DemoteTo(codes, hn::ConvertTo(kIntTag, value.hi)), codes, to + 8);
 }
+inline Lanes loadCodes(const int8_t *from) {
+  const hn::Rebind<int8_t, HalfTag> codes;
+  const auto half = [&](const int8_t *eight) {
+    return hn::ConvertTo(kTag, hn::PromoteTo(kIntTag, hn::LoadU(codes, eight)));
+  };
+  return {half(from), half(from + 8)};
+}
 inline float treeSum(Lanes value) {
   const hn::FixedTag<float, 4> four;
   const auto a = hn::Add(value.lo, value.hi);

@@ -94,6 +94,10 @@ inline void storeCodes(Lanes value, int8_t *to) {
   const hn::Rebind<int8_t, LanesTag> codes;
   hn::StoreU(hn::DemoteTo(codes, hn::ConvertTo(kIntTag, value)), codes, to);
 }
+inline Lanes loadCodes(const int8_t *from) {
+  const hn::Rebind<int8_t, LanesTag> codes;
+  return hn::ConvertTo(kTag, hn::PromoteTo(kIntTag, hn::LoadU(codes, from)));
+}
 inline float treeSum(Lanes value) {
   const hn::FixedTag<float, 8> eight;
   const hn::FixedTag<float, 4> four;

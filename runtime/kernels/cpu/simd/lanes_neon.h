@@ -118,6 +118,10 @@ inline void storeCodes(Lanes value, int8_t *to) {
   for (int i = 0; i < 4; ++i)
     hn::StoreU(hn::DemoteTo(codes, hn::ConvertTo(kIntTag, value.q[i])), codes, to + 4 * i);
 }
+inline Lanes loadCodes(const int8_t *from) {
+  const hn::Rebind<int8_t, QuarterTag> codes;
+  WRIT_EACH_QUARTER(hn::ConvertTo(kTag, hn::PromoteTo(kIntTag, hn::LoadU(codes, from + 4 * i))));
+}
 inline float treeSum(Lanes value) {
   const auto a = hn::Add(hn::Add(value.q[0], value.q[2]), hn::Add(value.q[1], value.q[3]));
   const auto b = hn::Add(a, hn::Shuffle1032(a));

@@ -94,6 +94,9 @@ inline void storeCodes(const Lanes &value, int8_t *to) {
   for (int i = 0; i < 16; ++i)
     to[i] = static_cast<int8_t>(value.v[i]);
 }
+inline Lanes loadCodes(const int8_t *from) {
+  WRIT_EACH_LANE(static_cast<float>(from[i]));
+}
 inline float treeSum(const Lanes &value) {
   Lanes sum = value;
   for (int s = 8; s > 0; s >>= 1)
