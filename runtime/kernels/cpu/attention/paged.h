@@ -9,12 +9,14 @@
 // rn(o * rn(1 / l)). What no query of a block sees is never read, nor is a page that holds nothing
 // else looked up.
 //
-// A unit is one query, a head of a row. Those that share a KV head are neighbours, so that a run of
-// units shares the pages: unit = (kv_head * rows + row) * group + head of the group, the rows in
-// the order of rowOf. A run is taken in blocks of queries of one sequence.
+// A unit is one query, a head of a row. Rows of one sequence that follow each other are taken in
+// blocks, ordered as rowOf says; in a block the queries of a KV head are neighbours: unit = (block,
+// KV head, row of the block, head of the group). A run of units is worked on a few dozen at a time,
+// all of them against one tile of keys before the next: a page is read once for the rows of a
+// prompt, and from one end to the other for the heads of a single row.
 //
-// Few queries use the vectors of a page as they widen them; of many, a tile is widened once for
-// all into binary32. While one tile is worked on, the lines of the next are on their way.
+// Few queries use the vectors of a page as they widen them; of many, the tile of a KV head is
+// widened once for all into binary32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,27 +28,26 @@
 namespace {
 
 constexpr int64_t kNoWindow = INT64_MAX;
-constexpr int64_t kRowBlock = 32; ///< rows that stay together in rowOf's order
-
 inline int64_t chunkOf(int64_t position) {
   return position / kChunkKeys * kChunkKeys;
 }
 
-/// The row that comes at `index`: blocks of rows from both ends in turns (first, last, second, last
-/// but one ...), then the rows that fill no block. A later row of a prompt sees more keys: so each
-/// contiguous part of the units has its share of them.
-inline int64_t rowOf(int64_t index, int64_t rows) {
-  const int64_t blocks = rows / kRowBlock, block = index / kRowBlock;
+/// The row that comes at `index` of the `rows` of one sequence: blocks of rows from both ends in
+/// turns (first, last, second, last but one ...), then the rows that fill no block. A later row of
+/// a prompt sees more keys: so each contiguous part of the units has its share of them.
+inline int64_t rowOf(int64_t index, int64_t rows, int64_t blockRows) {
+  const int64_t blocks = rows / blockRows, block = index / blockRows;
   if (block >= blocks)
     return index;
   const int64_t from = block % 2 == 0 ? block / 2 : blocks - 1 - block / 2;
-  return from * kRowBlock + index % kRowBlock;
+  return from * blockRows + index % blockRows;
 }
 
 struct Query {
   const float *q;
   float *out;
   KeyRange visible; ///< positions that it sees
+  int64_t kvHead;
   SoftmaxState total, chunk;
 
   /// A query's first chunk accumulates in the total itself.
@@ -59,7 +60,10 @@ struct Block {
   Query queries[kMaxQueries];
   int64_t count = 0;
   KeyRange visible; ///< from the first to the last of its queries
-  int64_t sequence, kvHead;
+  int64_t sequence;
+
+  int64_t firstKvHead() const { return queries[0].kvHead; }
+  int64_t kvHeads() const { return queries[count - 1].kvHead - firstKvHead() + 1; }
 };
 
 /// One tile of a block: who sees what of it, and where it lies.
@@ -69,7 +73,7 @@ struct Tile {
   int64_t active[kMaxQueries];
   KeyRange seen[kMaxQueries]; ///< of the active ones
   uint64_t wanted;            ///< bit j: somebody sees key j
-  TileRows rows;
+  TileRows rows;              ///< of the block's first KV head
 };
 
 struct Scratch {
@@ -90,7 +94,7 @@ inline KeyRange seenInTile(const Query &query, int64_t first) {
 template <typename Rows, typename Args>
 void locateRows(const Args &args, const Block &block, Tile &tile) {
   const auto &view = *static_cast<const writ_kv_view *>(args.kv);
-  const int64_t ofHead = block.kvHead * Rows::bytes(args.head_dim);
+  const int64_t ofHead = block.firstKvHead() * Rows::bytes(args.head_dim);
   int64_t pageEnd = 0, offset = 0, known = -1;
   for (int64_t j = 0; j < kTileKeys; ++j) {
     if (tile.wanted >> j & 1) {
@@ -134,47 +138,70 @@ void findTile(const Args &args, const Block &block, int64_t first, Tile &tile) {
 
 /// The wanted keys and values of a tile in binary32.
 template <typename Rows>
-void widenTile(const Tile &tile, const TileRows *next, int64_t headDim, TileData &data) {
-  for (int64_t j = 0; j < kTileKeys; ++j) {
-    if (next)
-      prefetchRows(*next, j, 1, Rows::bytes(headDim));
-    if (!(tile.wanted >> j & 1))
-      continue;
-    for (int64_t d = 0; d < headDim; d += kLanes) {
-      store(Rows::values(tile.rows.k[j], d), data.k + j * headDim + d);
-      store(Rows::values(tile.rows.v[j], d), data.v + j * headDim + d);
-    }
-  }
+void widenTile(const TileRows &rows, uint64_t wanted, int64_t headDim, TileData &data) {
+  for (int64_t j = 0; j < kTileKeys; ++j)
+    if (wanted >> j & 1)
+      for (int64_t d = 0; d < headDim; d += kLanes) {
+        store(Rows::values(rows.k[j], d), data.k + j * headDim + d);
+        store(Rows::values(rows.v[j], d), data.v + j * headDim + d);
+      }
 }
 
-/// The active queries against a tile whose rows are of the storage `Rows`.
+/// The active queries [begin, end), which share a KV head, against the tile's rows of that head.
 template <typename Rows>
-void attendTile(Block &block, const Tile &tile, const TileRows &rows, const TileRows *next,
-                int64_t headDim, float scale, float (*scores)[kTileKeys]) {
+void attendTile(Block &block, const Tile &tile, int64_t begin, int64_t end, const TileRows &rows,
+                int64_t headDim, float scale, float (*scores)[kTileKeys], RowsAhead &ahead) {
   const float *q[kMaxQueries];
   float *p[kMaxQueries], *out[kMaxQueries], alpha[kMaxQueries];
-  for (int64_t i = 0; i < tile.count; ++i) {
+  for (int64_t i = begin; i < end; ++i) {
     q[i] = block.queries[tile.active[i]].q;
     p[i] = scores[i];
   }
-  for (int64_t i = 0; i < tile.count; i += kQueryGroup) {
-    const int64_t queries = least(kQueryGroup, tile.count - i);
+  for (int64_t i = begin; i < end; i += kQueryGroup) {
+    const int64_t queries = least(kQueryGroup, end - i);
     KeyRange either = tile.seen[i];
     for (int64_t n = i + 1; n < i + queries; ++n)
       either = {least(tile.seen[n].begin, either.begin),
                 tile.seen[n].end > either.end ? tile.seen[n].end : either.end};
-    tileScoresOf<Rows, kQueryGroup>(queries, q + i, rows, headDim, either, scale, p + i,
-                                    i == 0 ? next : nullptr);
+    tileScoresOf<Rows, kQueryGroup>(queries, q + i, rows, headDim, either, scale, p + i, ahead);
   }
-  for (int64_t i = 0; i < tile.count; ++i) {
+  for (int64_t i = begin; i < end; ++i) {
     Query &query = block.queries[tile.active[i]];
     SoftmaxState &state = query.isLater(chunkOf(tile.first)) ? query.chunk : query.total;
     alpha[i] = tileSoftmax(scores[i], tile.seen[i], state);
     out[i] = state.values;
   }
-  for (int64_t i = 0; i < tile.count; i += kQueryGroup)
-    groupValues<Rows>(least(kQueryGroup, tile.count - i), rows, headDim, tile.seen + i, p + i,
-                      alpha + i, out + i);
+  for (int64_t i = begin; i < end; i += kQueryGroup)
+    groupValues<Rows>(least(kQueryGroup, end - i), rows, headDim, tile.seen + i, p + i, alpha + i,
+                      out + i);
+}
+
+/// The block against one tile, a KV head after the other.
+template <typename Rows>
+void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headDim, float scale,
+             Scratch &scratch) {
+  const int64_t bytes = Rows::bytes(headDim);
+  // as often as tileScores asks, or a little less often
+  const int64_t times = ceilDiv(tile.count, kQueryGroup) * (kTileKeys / kKeyGroup<kQueryGroup>);
+  RowsAhead ahead{next, block.kvHeads() * bytes, ceilDiv(kTileKeys, times)};
+  for (int64_t begin = 0, end; begin < tile.count; begin = end) {
+    const int64_t kvHead = block.queries[tile.active[begin]].kvHead;
+    for (end = begin + 1; end < tile.count; ++end)
+      if (block.queries[tile.active[end]].kvHead != kvHead)
+        break;
+    TileRows rows;
+    for (int64_t j = 0; j < kTileKeys; ++j) {
+      rows.k[j] = at<char>(tile.rows.k[j], (kvHead - block.firstKvHead()) * bytes);
+      rows.v[j] = at<char>(tile.rows.v[j], (kvHead - block.firstKvHead()) * bytes);
+    }
+    if (end - begin > kQueryGroup) {
+      widenTile<Rows>(rows, tile.wanted, headDim, scratch.data);
+      attendTile<F32Rows>(block, tile, begin, end, scratch.widened, headDim, scale, scratch.p,
+                          ahead);
+    } else {
+      attendTile<Rows>(block, tile, begin, end, rows, headDim, scale, scratch.p, ahead);
+    }
+  }
 }
 
 template <typename Rows, typename Args>
@@ -199,17 +226,11 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
     next.count = 0;
     if (after < block.visible.end)
       findTile<Rows>(args, block, after, next);
-    const TileRows *ahead = next.count > 0 ? &next.rows : nullptr;
     if (first == chunk)
       for (int64_t i = 0; i < block.count; ++i)
         if (block.queries[i].isLater(chunk))
           startRange(block.queries[i].chunk, headDim);
-    if (tile.count > kQueryGroup) {
-      widenTile<Rows>(tile, ahead, headDim, scratch.data);
-      attendTile<F32Rows>(block, tile, scratch.widened, nullptr, headDim, args.scale, scratch.p);
-    } else if (tile.count > 0) {
-      attendTile<Rows>(block, tile, tile.rows, ahead, headDim, args.scale, scratch.p);
-    }
+    runTile<Rows>(block, tile, next.count > 0 ? &next.rows : nullptr, headDim, args.scale, scratch);
     if (after % kChunkKeys == 0 || after >= block.visible.end)
       for (int64_t i = 0; i < block.count; ++i)
         if (block.queries[i].isLater(chunk))
@@ -225,41 +246,47 @@ template <typename Rows, typename Args>
 void attendPages(const Args &args, int64_t window, int64_t begin, int64_t end) {
   const auto *position = static_cast<const int32_t *>(args.position);
   const auto *sequence = static_cast<const int32_t *>(args.sequence);
-  const int64_t headDim = args.head_dim, group = args.heads / args.kv_heads;
+  const int64_t group = args.heads / args.kv_heads;
+  const int64_t blockRows = group < kMaxQueries ? kMaxQueries / group : 1;
   Scratch scratch;
   Block block;
-  int64_t before = -1; // the row of the last query of the block
   const auto flush = [&] {
     if (block.count > 0)
       runBlock<Rows>(args, block, scratch);
     block.count = 0;
   };
-  for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t kvHead = unit / group / args.rows;
-    const int64_t row = rowOf(unit / group % args.rows, args.rows);
-    const int64_t head = kvHead * group + unit % group;
-    if (block.count == kMaxQueries ||
-        (block.count > 0 && (block.sequence != sequence[row] || block.kvHead != kvHead ||
-                             (row != before && row != before + 1))))
+  const auto take = [&](int64_t row, int64_t kvHead, int64_t head) {
+    if (block.count == kMaxQueries)
       flush();
-    before = row;
-    const int64_t keys = position[row] + 1, at = (row * args.heads + head) * headDim;
+    const int64_t keys = position[row] + 1, at = (row * args.heads + head) * args.head_dim;
     const KeyRange visible{keys > window ? keys - window : 0, keys};
     if (block.count == 0) {
       block.sequence = sequence[row];
-      block.kvHead = kvHead;
       block.visible = visible;
     }
     Query &query = block.queries[block.count++];
     query.q = static_cast<const float *>(args.q) + at;
     query.out = static_cast<float *>(args.out) + at;
     query.visible = visible;
-    if (visible.begin < block.visible.begin)
-      block.visible.begin = visible.begin;
-    if (visible.end > block.visible.end)
-      block.visible.end = visible.end;
+    query.kvHead = kvHead;
+    block.visible = {least(visible.begin, block.visible.begin),
+                     visible.end > block.visible.end ? visible.end : block.visible.end};
+  };
+  for (int64_t from = 0, to; from < args.rows; from = to) { // rows of one sequence
+    for (to = from + 1; to < args.rows && sequence[to] == sequence[from];)
+      ++to;
+    for (int64_t index = 0; index < to - from; index += blockRows) {
+      const int64_t rows = least(blockRows, to - from - index);
+      const int64_t first = (from + index) * args.heads, units = rows * args.heads;
+      for (int64_t unit = begin > first ? begin - first : 0; unit < least(units, end - first);
+           ++unit) {
+        const int64_t kvHead = unit / (rows * group), row = unit / group % rows;
+        take(from + rowOf(index + row, to - from, blockRows), kvHead,
+             kvHead * group + unit % group);
+      }
+      flush();
+    }
   }
-  flush();
 }
 
 } // namespace

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kTileKeys = 32, kChunkKeys = 256;
 constexpr int64_t kMaxHeadDim = 512; ///< the map's dimensions say so too
-constexpr int64_t kMaxQueries = 32;
+constexpr int64_t kMaxQueries = 64;
 
 /// Queries that share the loads of keys and values.
 constexpr int64_t kQueryGroup = WRIT_ISA_LEVEL == 2 ? 4 : 1;
@@ -60,27 +60,36 @@ inline void fillUnseen(KeyRange seen, float value, float *scores) {
     scores[j] = value;
 }
 
-/// Asks for the lines of `count` keys and their values, of `bytes` each: they are wanted a tile
-/// later, and the second cache holds them until then.
-inline void prefetchRows(const TileRows &rows, int64_t first, int64_t count, int64_t bytes) {
-  for (int64_t j = first; j < first + count; ++j)
-    for (int64_t line = 0; line < bytes; line += kCacheLine) {
-      __builtin_prefetch(at<char>(rows.k[j], line), 0, 2);
-      __builtin_prefetch(at<char>(rows.v[j], line), 0, 2);
-    }
-}
+/// The lines of the tile that follows, asked for while this one is worked on: in the order of their
+/// addresses, so that the processor's own prefetching joins in, and a few at a time. The second
+/// cache holds them until then.
+struct RowsAhead {
+  const TileRows *rows; ///< of the block's first KV head; null: nothing follows
+  int64_t bytes;        ///< of the block's KV heads
+  int64_t each;         ///< keys in one go
+  int64_t next = 0;     ///< key
+
+  void ask() {
+    if (!rows)
+      return;
+    for (const int64_t end = least(next + each, kTileKeys); next < end; ++next)
+      for (int64_t line = 0; line < bytes; line += kCacheLine) {
+        __builtin_prefetch(at<char>(rows->k[next], line), 0, 2);
+        __builtin_prefetch(at<char>(rows->v[next], line), 0, 2);
+      }
+  }
+};
 
 /// scores[i][j] = rn(dot(q[i], key j) * scale) for the keys j that are in `seen`, anything for the
-/// others, of Q queries. `next` (may be null) is the tile that follows.
+/// others, of Q queries.
 template <typename Rows, int64_t Q>
 inline void tileScores(const float *const *q, const TileRows &rows, int64_t headDim, KeyRange seen,
-                       float scale, float *const *scores, const TileRows *next) {
+                       float scale, float *const *scores, RowsAhead &ahead) {
   constexpr int64_t K = kKeyGroup<Q>;
   for (int64_t first = 0; first < kTileKeys; first += kLanes) {
     Lanes dots[Q][kLanes];
     for (int64_t group = 0; group < kLanes; group += K) {
-      if (next)
-        prefetchRows(*next, first + group, K, Rows::bytes(headDim));
+      ahead.ask();
       Lanes acc[Q][K];
 #pragma GCC unroll 4
       for (int64_t i = 0; i < Q; ++i)
@@ -121,11 +130,11 @@ inline void tileScores(const float *const *q, const TileRows &rows, int64_t head
 template <typename Rows, int64_t Q>
 inline void tileScoresOf(int64_t queries, const float *const *q, const TileRows &rows,
                          int64_t headDim, KeyRange seen, float scale, float *const *scores,
-                         const TileRows *next) {
+                         RowsAhead &ahead) {
   if constexpr (Q > 1)
     if (queries < Q)
-      return tileScoresOf<Rows, Q - 1>(queries, q, rows, headDim, seen, scale, scores, next);
-  tileScores<Rows, Q>(q, rows, headDim, seen, scale, scores, next);
+      return tileScoresOf<Rows, Q - 1>(queries, q, rows, headDim, seen, scale, scores, ahead);
+  tileScores<Rows, Q>(q, rows, headDim, seen, scale, scores, ahead);
 }
 
 /// Turns scores into p in place, moves the state's maximum and sum, and returns alpha.
