@@ -173,7 +173,7 @@ void attendTile(Block &block, const Tile &tile, int64_t begin, int64_t end, cons
   }
   for (int64_t i = begin; i < end; i += kQueryGroup)
     groupValues<Rows>(least(kQueryGroup, end - i), rows, headDim, tile.seen + i, p + i, alpha + i,
-                      out + i);
+                      out + i, ahead);
 }
 
 /// The block against one tile, a KV head after the other.
@@ -181,9 +181,12 @@ template <typename Rows>
 void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headDim, float scale,
              Scratch &scratch) {
   const int64_t bytes = Rows::bytes(headDim);
-  // as often as tileScores asks, or a little less often
-  const int64_t times = ceilDiv(tile.count, kQueryGroup) * (kTileKeys / kKeyGroup<kQueryGroup>);
-  RowsAhead ahead{next, block.kvHeads() * bytes, ceilDiv(kTileKeys, times)};
+  // tileScores asks for each group of keys, addValues again and again for each group of slices
+  const int64_t times =
+      ceilDiv(tile.count, kQueryGroup) *
+      (kTileKeys / kKeyGroup<1> + kTileKeys / kAskKeys * ceilDiv(headDim, kSlices * kLanes));
+  const int64_t lines = kTileKeys * ceilDiv(block.kvHeads() * bytes, kCacheLine);
+  RowsAhead ahead{next, block.kvHeads() * bytes, ceilDiv(lines, times)};
   for (int64_t begin = 0, end; begin < tile.count; begin = end) {
     const int64_t kvHead = block.queries[tile.active[begin]].kvHead;
     for (end = begin + 1; end < tile.count; ++end)

@@ -61,24 +61,29 @@ inline void fillUnseen(KeyRange seen, float value, float *scores) {
 }
 
 /// The lines of the tile that follows, asked for while this one is worked on: in the order of their
-/// addresses, so that the processor's own prefetching joins in, and a few at a time. The second
-/// cache holds them until then.
+/// addresses, so that the processor's own prefetching joins in, and a few at a time, as many as
+/// memory gives meanwhile.
 struct RowsAhead {
   const TileRows *rows; ///< of the block's first KV head; null: nothing follows
   int64_t bytes;        ///< of the block's KV heads
-  int64_t each;         ///< keys in one go
-  int64_t next = 0;     ///< key
+  int64_t each;         ///< lines of keys, and as many of values, in one go
+  int64_t key = 0, line = 0;
 
   void ask() {
     if (!rows)
       return;
-    for (const int64_t end = least(next + each, kTileKeys); next < end; ++next)
-      for (int64_t line = 0; line < bytes; line += kCacheLine) {
-        __builtin_prefetch(at<char>(rows->k[next], line), 0, 2);
-        __builtin_prefetch(at<char>(rows->v[next], line), 0, 2);
+    for (int64_t i = 0; i < each && key < kTileKeys; ++i) {
+      __builtin_prefetch(at<char>(rows->k[key], line));
+      __builtin_prefetch(at<char>(rows->v[key], line));
+      line += kCacheLine;
+      if (line >= bytes) {
+        line = 0;
+        ++key;
       }
+    }
   }
 };
+constexpr int64_t kAskKeys = 8; ///< values after which addValues asks
 
 /// scores[i][j] = rn(dot(q[i], key j) * scale) for the keys j that are in `seen`, anything for the
 /// others, of Q queries.
@@ -158,14 +163,16 @@ inline float tileSoftmax(float *scores, KeyRange seen, SoftmaxState &state) {
 /// o = rn(o * alpha), then fma over `keys`, for Q queries and S slices of 16 dimensions from d on.
 template <typename Rows, int64_t Q, int64_t S>
 inline void addValues(const TileRows &rows, int64_t d, KeyRange keys, const float *const *p,
-                      const float *alpha, float *const *out) {
+                      const float *alpha, float *const *out, RowsAhead &ahead) {
   Lanes acc[Q][S];
 #pragma GCC unroll 4
   for (int64_t q = 0; q < Q; ++q)
 #pragma GCC unroll 4
     for (int64_t s = 0; s < S; ++s)
       acc[q][s] = mul(load(out[q] + d + s * kLanes), broadcast(alpha[q]));
-  for (int64_t j = keys.begin; j < keys.end; ++j)
+  for (int64_t j = keys.begin; j < keys.end; ++j) {
+    if (j % kAskKeys == 0)
+      ahead.ask();
 #pragma GCC unroll 4
     for (int64_t s = 0; s < S; ++s) {
       const Lanes v = Rows::values(rows.v[j], d + s * kLanes);
@@ -173,6 +180,7 @@ inline void addValues(const TileRows &rows, int64_t d, KeyRange keys, const floa
       for (int64_t q = 0; q < Q; ++q)
         acc[q][s] = fma(broadcast(p[q][j]), v, acc[q][s]);
     }
+  }
 #pragma GCC unroll 4
   for (int64_t q = 0; q < Q; ++q)
 #pragma GCC unroll 4
@@ -183,15 +191,16 @@ inline void addValues(const TileRows &rows, int64_t d, KeyRange keys, const floa
 /// The values of `queries` in 1 .. Q, over the same keys of the tile.
 template <typename Rows, int64_t Q>
 inline void tileValues(int64_t queries, const TileRows &rows, int64_t headDim, KeyRange keys,
-                       const float *const *p, const float *alpha, float *const *out) {
+                       const float *const *p, const float *alpha, float *const *out,
+                       RowsAhead &ahead) {
   if constexpr (Q > 1)
     if (queries < Q)
-      return tileValues<Rows, Q - 1>(queries, rows, headDim, keys, p, alpha, out);
+      return tileValues<Rows, Q - 1>(queries, rows, headDim, keys, p, alpha, out, ahead);
   int64_t d = 0;
   for (; d + kSlices * kLanes <= headDim; d += kSlices * kLanes)
-    addValues<Rows, Q, kSlices>(rows, d, keys, p, alpha, out);
+    addValues<Rows, Q, kSlices>(rows, d, keys, p, alpha, out, ahead);
   for (; d < headDim; d += kLanes)
-    addValues<Rows, Q, 1>(rows, d, keys, p, alpha, out);
+    addValues<Rows, Q, 1>(rows, d, keys, p, alpha, out, ahead);
 }
 
 /// The values of up to kQueryGroup queries, each over the keys that it sees: those that all see
@@ -199,13 +208,13 @@ inline void tileValues(int64_t queries, const TileRows &rows, int64_t headDim, K
 template <typename Rows>
 inline void groupValues(int64_t queries, const TileRows &rows, int64_t headDim,
                         const KeyRange *seen, const float *const *p, float *alpha,
-                        float *const *out) {
+                        float *const *out, RowsAhead &ahead) {
   KeyRange shared = seen[0];
   for (int64_t i = 1; i < queries; ++i)
     shared = {seen[i].begin > shared.begin ? seen[i].begin : shared.begin,
               least(seen[i].end, shared.end)};
   const auto alone = [&](int64_t i, KeyRange keys) {
-    tileValues<Rows, 1>(1, rows, headDim, keys, p + i, alpha + i, out + i);
+    tileValues<Rows, 1>(1, rows, headDim, keys, p + i, alpha + i, out + i, ahead);
     alpha[i] = 1.0f; // o is scaled once
   };
   const bool apart = shared.begin >= shared.end;
@@ -216,7 +225,7 @@ inline void groupValues(int64_t queries, const TileRows &rows, int64_t headDim,
       alone(i, {seen[i].begin, shared.begin});
   if (apart)
     return;
-  tileValues<Rows, kQueryGroup>(queries, rows, headDim, shared, p, alpha, out);
+  tileValues<Rows, kQueryGroup>(queries, rows, headDim, shared, p, alpha, out, ahead);
   for (int64_t i = 0; i < queries; ++i)
     if (seen[i].end > shared.end) {
       alpha[i] = 1.0f;
