@@ -73,7 +73,19 @@ def read_map(path):
     for name in kernel["threading"]["extent"]:
         if name not in integers:
             raise Fault(f"{path}: extent '{name}' is not an i64 argument")
+    if "merge" in kernel["threading"]:
+        for name in kernel["threading"]["merge"]["extent"]:
+            if name not in integers:
+                raise Fault(f"{path}: extent '{name}' of the merge is not an i64 argument")
+        if not view_of(kernel):
+            raise Fault(f"{path}: a merge needs an argument that is bound to 'kv.view', which says into how many "
+                        "parts keys are divided")
     return kernel
+
+
+def view_of(kernel):
+    """The name of the argument that is the KV view; None where there is none."""
+    return next((a["name"] for a in kernel["arguments"] if a.get("bind") == "kv.view"), None)
 
 
 def read_maps(maps, sources):
@@ -172,8 +184,8 @@ def flags_digest(flags):
     return hashlib.sha256("".join(f"{isa}\n{flags[isa]}\n" for isa in flags).encode()).hexdigest()
 
 
-def units_expression(kernel):
-    return " * ".join("args." + name for name in kernel["threading"]["extent"])
+def units_expression(threading):
+    return " * ".join("args." + name for name in threading["extent"])
 
 
 def header_text(kernel, map_name):
@@ -184,7 +196,24 @@ def header_text(kernel, map_name):
     bodies = "".join(f'extern "C" void {name}_{isa}(const void *args, int64_t begin, int64_t end);\n'
                      for isa in ISAS if isa in kernel["isa"])
     grain = kernel["threading"]["grain"]
-    extent = units_expression(kernel)
+    extent = units_expression(kernel["threading"])
+    merge = kernel["threading"].get("merge")
+    serial_parts = serial_merge = ""
+    launch = f"  writ_launch(step, call, &{name}_provider, &args, {extent}, {grain});\n"
+    if merge:
+        bodies += "\n/// Merges: the units of the extent " + " * ".join(merge["extent"]) + ", after all parts.\n"
+        bodies += "".join(f'extern "C" void {name}_merge_{isa}(const void *args, int64_t begin, int64_t end);\n'
+                          for isa in ISAS if isa in kernel["isa"])
+        bodies += f'extern "C" const writ_body {name}_merges[WRIT_ISA_COUNT];\n'
+        bodies += ("\n/// Into how many parts each unit is divided.\n"
+                   f"inline int64_t {name}_parts(const {name}_args &args) {{\n"
+                   f"  const int64_t parts = static_cast<const writ_kv_view *>(args.{view_of(kernel)})->parts;\n"
+                   "  return parts > 1 ? parts : 1;\n}\n")
+        serial_parts = f" * {name}_parts(args)"
+        serial_merge = (f"  if ({name}_parts(args) > 1)\n"
+                        f"    {name}_merges[best](&args, 0, {units_expression(merge)});\n")
+        launch = (f"  writ_launch_merged(step, call, &{name}_provider, &args, {extent}, {grain}, {name}_parts(args),\n"
+                  f"                     {name}_merges, {units_expression(merge)});\n")
     thresholds = "".join(f"constexpr int64_t {name}_{variable}_thresholds[] = {{{', '.join(map(str, numbers))}}};\n"
                          for variable, numbers in sorted(kernel.get("thresholds", {}).items()))
     if thresholds:
@@ -204,19 +233,20 @@ def header_text(kernel, map_name):
         "  int best = isa;\n"
         f"  while (!{name}_provider.bodies[best])\n"
         "    --best;\n"
-        f"  {name}_provider.bodies[best](&args, 0, ({extent} + {grain - 1}) / {grain});\n"
+        f"  {name}_provider.bodies[best](&args, 0, ({extent} + {grain - 1}) / {grain}{serial_parts});\n"
+        f"{serial_merge}"
         "}\n\n"
         "/// Over the pool of a step; `call` is the index in the model's call list.\n"
         f"inline void {name}_threaded(const writ_step *step, uint32_t call, const {name}_args &args) {{\n"
-        f"  writ_launch(step, call, &{name}_provider, &args, {extent}, {grain});\n"
+        f"{launch}"
         "}\n\n#endif\n")
 
 
-def body_slot(kernel, isa):
-    """What stands for an instruction set in a provider's bodies."""
+def body_slot(kernel, isa, kind=""):
+    """What stands for an instruction set in a provider's bodies, or in its merges."""
     if isa not in kernel["isa"]:
         return "nullptr"
-    body = f"{kernel['id']}_{isa}"
+    body = f"{kernel['id']}{kind}_{isa}"
     return f"WRIT_{ISAS[isa]}({body})" if ISAS[isa] else body
 
 
@@ -233,6 +263,9 @@ def table_text(kernels, digests, flags):
         bodies = ", ".join(body_slot(k["map"], isa) for isa in ISAS)
         text += (f'extern "C" const writ_provider {name}_provider = {{\n    "{name}",\n'
                  f'    "{digests[name]}",\n    {{{bodies}}}}};\n')
+        if "merge" in k["map"]["threading"]:
+            merges = ", ".join(body_slot(k["map"], isa, "_merge") for isa in ISAS)
+            text += f'extern "C" const writ_body {name}_merges[WRIT_ISA_COUNT] = {{{merges}}};\n'
     text += "\nnamespace {\n\n// ascending by id\nconst writ_provider *const table[] = {\n"
     text += "".join(f"    &{k['map']['id']}_provider,\n" for k in kernels)
     text += ("};\nconstexpr uint32_t tableSize = sizeof(table) / sizeof(table[0]);\n\n"

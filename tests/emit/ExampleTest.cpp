@@ -35,6 +35,12 @@ extern "C" void writ_launch(const writ_step *step, uint32_t call, const writ_pro
   launched.push_back({call, provider, slots, extent, grain});
 }
 
+extern "C" void writ_launch_merged(const writ_step *step, uint32_t call,
+                                   const writ_provider *provider, const void *args, int64_t extent,
+                                   int64_t grain, int64_t, const writ_body *, int64_t) {
+  writ_launch(step, call, provider, args, extent, grain);
+}
+
 namespace writ::test {
 namespace {
 

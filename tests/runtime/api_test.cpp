@@ -411,10 +411,12 @@ TEST_F(ApiTest, N10_PlanEqualsAllocation) {
       EXPECT_EQ(plan.output_arena_bytes, got.output_arena_bytes);
       EXPECT_EQ(plan.sampler_bytes, got.sampler_bytes);
       EXPECT_EQ(plan.table_bytes, got.table_bytes);
+      EXPECT_EQ(plan.partial_bytes, got.partial_bytes);
       EXPECT_EQ(plan.session_bytes, got.session_bytes);
       ASSERT_EQ(writ_session_get_options(session.session, &options, nullptr), WRIT_OK);
       EXPECT_EQ(got.kv_bytes, got.kv_pages * options.page_size * got.kv_bytes_per_token);
       EXPECT_EQ(got.row_arena_bytes, 8 * options.max_rows);
+      EXPECT_EQ(got.partial_bytes > 0, options.threads > 1);
     }
 }
 

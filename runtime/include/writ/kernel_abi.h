@@ -53,6 +53,13 @@ typedef struct writ_kv_view {
   int64_t physical_blocks;
   const int32_t *block_table;
   int64_t table_stride; ///< entries of one sequence's row
+  /// 1 or less: a unit sees all keys of its query. More: the keys of each query are divided, at
+  /// places of the contract's choice, into this many parts, each a unit, whose states lie in
+  /// `partials` until the merge (writ_launch_merged). A provider that cannot, or whose states would
+  /// need more than `partial_bytes`, leaves the keys of a query together.
+  int64_t parts;
+  float *partials;
+  int64_t partial_bytes;
 } writ_kv_view;
 
 /// Computes units [begin, end). `args` is the provider's argument block.
@@ -93,6 +100,13 @@ typedef struct writ_step {
 /// unit runs on the calling thread. `call` is the index in the model's call list.
 void writ_launch(const writ_step *step, uint32_t call, const writ_provider *provider,
                  const void *args, int64_t extent, int64_t grain);
+
+/// A kernel that may work on the parts of a unit apart: as writ_launch over `parts` times the extent;
+/// then, where `parts` is more than 1, the merge (one body for each instruction set, of `merges`)
+/// over merge_extent units. The trace sees one kernel, after the merge.
+void writ_launch_merged(const writ_step *step, uint32_t call, const writ_provider *provider,
+                        const void *args, int64_t extent, int64_t grain, int64_t parts,
+                        const writ_body *merges, int64_t merge_extent);
 
 #ifdef __cplusplus
 }

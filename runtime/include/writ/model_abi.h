@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define WRIT_MODEL_ABI 2
+#define WRIT_MODEL_ABI 3
 
 /// Layers that share one KV shape.
 typedef struct writ_kv_group {

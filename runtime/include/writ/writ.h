@@ -294,6 +294,7 @@ typedef struct writ_memory_plan {
   int64_t sampler_bytes;      ///< scratch of sampling
   int64_t table_bytes;        ///< block tables, page lists, token histories, row lists
   int64_t session_bytes;      ///< the sum without the weights
+  int64_t partial_bytes;      ///< states of parts of attention's keys; of several threads
 } writ_memory_plan;
 
 /// The plan that writ_session_create would follow; allocates nothing.

@@ -18,6 +18,9 @@
 #define WRIT_BODY(id)                                                                              \
   extern "C" void WRIT_JOIN(id, WRIT_ISA_NAME)(const void *arguments, int64_t begin, int64_t end)
 
+/// Defines the merge of provider `id`: units [begin, end) of the extent of its map's `merge`.
+#define WRIT_MERGE(id) WRIT_BODY(id##_merge)
+
 namespace {
 
 template <typename T> const T *at(const void *base, int64_t bytes) {

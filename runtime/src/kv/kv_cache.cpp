@@ -61,11 +61,18 @@ KvCache::KvCache(std::span<const writ_kv_group> shapes, const KvOptions &options
     viewTable.push_back({base, base + layout.planeStride().raw(), layout.layerStride().raw(),
                          layout.pageStride().raw(), layout.tokenStride().raw(),
                          options.pageSize.raw(), options.pages.raw(), group.table.data(),
-                         options.pagesPerSequence.raw()});
+                         options.pagesPerSequence.raw(), 1, nullptr, 0});
     groups.push_back(std::move(group));
     if (options.poison)
       for (int64_t page = 0; page < options.pages.raw(); ++page)
         poisonPage(groups.back(), PageId(page));
+  }
+}
+
+void KvCache::setPartials(float *partials, ByteCount bytes) {
+  for (writ_kv_view &view : viewTable) {
+    view.partials = partials;
+    view.partial_bytes = bytes.raw();
   }
 }
 

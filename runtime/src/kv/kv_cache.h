@@ -55,6 +55,9 @@ public:
   TokenCount pageSize() const { return options.pageSize; }
   /// One view for each group, as the kernels read them.
   const writ_kv_view *views() const { return viewTable.data(); }
+  /// Room for the states of parts of keys, shared by the groups, which run one after the other.
+  void setPartials(float *partials, ByteCount bytes);
+  void setParts(size_t group, int64_t parts) { viewTable[group].parts = parts; }
 
   size_t groupCount() const { return groups.size(); }
   const KvLayout &layout(size_t group) const { return groups[group].layout; }

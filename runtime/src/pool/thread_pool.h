@@ -62,6 +62,8 @@ public:
 
   /// Of the last run that had units; null before the first.
   writ_body lastBody() const { return bodyThatRan; }
+  /// Makes `body` the last one, where a run of more than one body is named after its first.
+  void note(writ_body body) { bodyThatRan = body; }
 
   /// From here to endWatch(), writ_launch looks at `flag` (may be null) before each kernel.
   void watch(const volatile int32_t *flag) { stopFlag = flag; }

@@ -15,6 +15,8 @@ constexpr int64_t kDefaultPageSize = 32;
 constexpr int64_t kMaxRows = 1 << 20;
 constexpr int64_t kMaxSequences = 1 << 16;
 constexpr int64_t kMaxPageSize = 1 << 16;
+/// Of one row at 32,768 positions with 32 heads of 128: 2.4 MB.
+constexpr int64_t kPartialBytes = 4 << 20;
 
 int64_t inRange(const char *name, int64_t value, int64_t least, int64_t most,
                 const char *why = "") {
@@ -111,6 +113,11 @@ std::vector<int> pinsOf(const writ_session_options &options) {
   return numbers;
 }
 
+ByteCount partialBytes(const writ_model_desc &model, const writ_session_options &options) {
+  const bool divides = model.kv_group_count > 0 && options.threads > 1;
+  return ByteCount(divides ? kPartialBytes : 0);
+}
+
 int64_t sampleBatch(const writ_session_options &options) {
   return std::min(options.max_outputs, options.max_sequences);
 }
@@ -145,8 +152,9 @@ writ_memory_plan planMemory(const Package &package, const writ_session_options &
       {kv.tables.raw(),
        SequenceTable::bytesFor(options.max_sequences, TokenCount(options.context_tokens)).raw(),
        RowTables::bytesFor(options).raw()});
+  plan.partial_bytes = partialBytes(model, options).raw();
   plan.session_bytes = total({plan.kv_bytes, plan.row_arena_bytes, plan.output_arena_bytes,
-                              plan.sampler_bytes, plan.table_bytes});
+                              plan.sampler_bytes, plan.table_bytes, plan.partial_bytes});
   return plan;
 }
 

@@ -17,6 +17,9 @@ writ_memory_plan planMemory(const Package &package, const writ_session_options &
 /// The processor of each thread; empty where they are not bound.
 std::vector<int> pinsOf(const writ_session_options &options);
 
+/// Room for the states of parts of attention's keys, which threads work on apart.
+ByteCount partialBytes(const writ_model_desc &model, const writ_session_options &options);
+
 /// Outputs that are sampled at one time, which bounds the sampler's scratch.
 int64_t sampleBatch(const writ_session_options &options);
 /// Bytes of scratch of one row of the family `sample` (model_abi.h).

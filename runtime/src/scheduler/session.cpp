@@ -30,7 +30,9 @@ Session::Session(const Package &package, const writ_session_options &options)
       kept(arena(keptOutputs(package.model(), options) * package.model().vocabulary *
                      int64_t(sizeof(float)),
                  "kept logits")),
+      partials(arena(partialBytes(package.model(), options).raw(), "attention")),
       pins(pinsOf(options)), pool(options.threads, processorCount(), pins) {
+  kv.setPartials(reinterpret_cast<float *>(partials.data()), partials.size());
   package.sessions().fetch_add(1);
 }
 
@@ -46,8 +48,9 @@ writ_memory_plan Session::allocated() const {
   memory.output_arena_bytes = outputArena.size().raw();
   memory.sampler_bytes = (sampleScratch.size() + kept.size()).raw();
   memory.table_bytes = (sizes.tables + sequenceTable.bytes() + rowTables.bytes()).raw();
+  memory.partial_bytes = partials.size().raw();
   memory.session_bytes = memory.kv_bytes + memory.row_arena_bytes + memory.output_arena_bytes +
-                         memory.sampler_bytes + memory.table_bytes;
+                         memory.sampler_bytes + memory.table_bytes + memory.partial_bytes;
   return memory;
 }
 

@@ -136,6 +136,7 @@ private:
   RowTables rowTables;
   AlignedBuffer rowArena, outputArena, sampleScratch;
   AlignedBuffer kept;                ///< f32 [max_outputs][vocabulary], or empty (keptOutputs)
+  AlignedBuffer partials;            ///< states of parts of attention's keys
   const float *logitsBase = nullptr; ///< f32 [outputs][vocabulary] of the last step
   OutputCount outputsReady;
   int64_t rowsTouched = 0;     ///< entries of rowTables.touched in use

@@ -1,5 +1,6 @@
 //===- step.cpp - one step: validate, reserve, run, commit ----------------===//
 
+#include "scheduler/key_parts.h"
 #include "scheduler/plan.h"
 #include "scheduler/session.h"
 #include "support/cpu.h"
@@ -215,6 +216,9 @@ void Session::run(const StepRun &run) {
                        rowTables.outputRow.data() + run.firstOutput.raw()};
   writ_step context = launchContext();
   context.rows = &rows;
+  for (uint32_t group = 0; group < package.model().kv_group_count; ++group)
+    kv.setParts(group, keyParts(package.model().kv_groups[group],
+                                {rows.position, size_t(rows.count)}, pool.active()));
   const writ_model_desc &model = package.model();
   (run.decode ? model.decode : model.prefill)(&context);
 }

@@ -9,3 +9,8 @@ WRIT_BODY(attention_bf16_tiles32_chunks256) {
   attendPages<Bf16Rows>(*static_cast<const attention_bf16_tiles32_chunks256_args *>(arguments),
                         kNoWindow, begin, end);
 }
+
+WRIT_MERGE(attention_bf16_tiles32_chunks256) {
+  mergeParts(*static_cast<const attention_bf16_tiles32_chunks256_args *>(arguments), kNoWindow,
+             begin, end);
+}

@@ -9,3 +9,8 @@ WRIT_BODY(attention_f16_tiles32_chunks256) {
   attendPages<F16Rows>(*static_cast<const attention_f16_tiles32_chunks256_args *>(arguments),
                        kNoWindow, begin, end);
 }
+
+WRIT_MERGE(attention_f16_tiles32_chunks256) {
+  mergeParts(*static_cast<const attention_f16_tiles32_chunks256_args *>(arguments), kNoWindow,
+             begin, end);
+}

@@ -9,3 +9,8 @@ WRIT_BODY(attention_f32_tiles32_chunks256) {
   attendPages<F32Rows>(*static_cast<const attention_f32_tiles32_chunks256_args *>(arguments),
                        kNoWindow, begin, end);
 }
+
+WRIT_MERGE(attention_f32_tiles32_chunks256) {
+  mergeParts(*static_cast<const attention_f32_tiles32_chunks256_args *>(arguments), kNoWindow,
+             begin, end);
+}

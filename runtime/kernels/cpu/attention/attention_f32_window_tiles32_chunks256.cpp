@@ -10,3 +10,8 @@ WRIT_BODY(attention_f32_window_tiles32_chunks256) {
   const auto &args = *static_cast<const attention_f32_window_tiles32_chunks256_args *>(arguments);
   attendPages<F32Rows>(args, args.window, begin, end);
 }
+
+WRIT_MERGE(attention_f32_window_tiles32_chunks256) {
+  const auto &args = *static_cast<const attention_f32_window_tiles32_chunks256_args *>(arguments);
+  mergeParts(args, args.window, begin, end);
+}

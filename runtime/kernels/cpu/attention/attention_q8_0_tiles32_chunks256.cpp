@@ -9,3 +9,8 @@ WRIT_BODY(attention_q8_0_tiles32_chunks256) {
   attendPages<Q80Rows>(*static_cast<const attention_q8_0_tiles32_chunks256_args *>(arguments),
                        kNoWindow, begin, end);
 }
+
+WRIT_MERGE(attention_q8_0_tiles32_chunks256) {
+  mergeParts(*static_cast<const attention_q8_0_tiles32_chunks256_args *>(arguments), kNoWindow,
+             begin, end);
+}

@@ -10,3 +10,8 @@ WRIT_BODY(attention_q8_0_window_tiles32_chunks256) {
   const auto &args = *static_cast<const attention_q8_0_window_tiles32_chunks256_args *>(arguments);
   attendPages<Q80Rows>(args, args.window, begin, end);
 }
+
+WRIT_MERGE(attention_q8_0_window_tiles32_chunks256) {
+  const auto &args = *static_cast<const attention_q8_0_window_tiles32_chunks256_args *>(arguments);
+  mergeParts(args, args.window, begin, end);
+}

@@ -15,22 +15,20 @@
 // all of them against one tile of keys before the next: a page is read once for the rows of a
 // prompt, and from one end to the other for the heads of a single row.
 //
+// Where the view says so (parts.h), the chunks of a query are divided among units, and the merge
+// follows when all states are there: unit = (row, part, head). Who computes a chunk moves no bit.
+//
 // Few queries use the vectors of a page as they widen them; of many, the tile of a KV head is
 // widened once for all into binary32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/kernels/cpu/attention/tile.h"
+#include "runtime/kernels/cpu/attention/parts.h"
 #include "runtime/kernels/cpu/kv.h"
 #include "runtime/kernels/cpu/kv_rows.h"
 
 namespace {
-
-constexpr int64_t kNoWindow = INT64_MAX;
-inline int64_t chunkOf(int64_t position) {
-  return position / kChunkKeys * kChunkKeys;
-}
 
 /// The row that comes at `index` of the `rows` of one sequence: blocks of rows from both ends in
 /// turns (first, last, second, last but one ...), then the rows that fill no block. A later row of
@@ -48,6 +46,7 @@ struct Query {
   float *out;
   KeyRange visible; ///< positions that it sees
   int64_t kvHead;
+  float *partial; ///< where the state of its first chunk goes; null: chunks are merged here
   SoftmaxState total, chunk;
 
   /// A query's first chunk accumulates in the total itself.
@@ -207,6 +206,19 @@ void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headD
   }
 }
 
+/// A query's state of the chunk is complete: it is merged, or kept for the merge.
+template <typename Args> void endChunk(const Args &args, Query &query, int64_t chunk) {
+  const bool later = query.isLater(chunk);
+  if (query.partial) {
+    const int64_t index = (chunk - chunkOf(query.visible.begin)) / kChunkKeys;
+    if (later || (index == 0 && query.visible.end > chunk))
+      keepState(later ? query.chunk : query.total, args.head_dim,
+                query.partial + index * stateStride(args));
+  } else if (later) {
+    mergeChunk(query.total, query.chunk, args.head_dim);
+  }
+}
+
 template <typename Rows, typename Args>
 void runBlock(const Args &args, Block &block, Scratch &scratch) {
   const int64_t headDim = args.head_dim;
@@ -236,59 +248,130 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
     runTile<Rows>(block, tile, next.count > 0 ? &next.rows : nullptr, headDim, args.scale, scratch);
     if (after % kChunkKeys == 0 || after >= block.visible.end)
       for (int64_t i = 0; i < block.count; ++i)
-        if (block.queries[i].isLater(chunk))
-          mergeChunk(block.queries[i].total, block.queries[i].chunk, headDim);
+        endChunk(args, block.queries[i], chunk);
   }
   for (int64_t i = 0; i < block.count; ++i)
-    writeOutput(block.queries[i].total, headDim, block.queries[i].out);
+    if (!block.queries[i].partial)
+      writeOutput(block.queries[i].total, headDim, block.queries[i].out);
+}
+
+/// Collects queries into blocks and runs them.
+template <typename Rows, typename Args> struct Queue {
+  const Args &args;
+  Scratch scratch;
+  Block block;
+
+  explicit Queue(const Args &args) : args(args) {}
+
+  void flush() {
+    if (block.count > 0)
+      runBlock<Rows>(args, block, scratch);
+    block.count = 0;
+  }
+
+  void take(int64_t row, int64_t head, KeyRange visible, float *partial) {
+    if (block.count == kMaxQueries)
+      flush();
+    if (block.count == 0) {
+      block.sequence = static_cast<const int32_t *>(args.sequence)[row];
+      block.visible = visible;
+    }
+    const int64_t at = (row * args.heads + head) * args.head_dim;
+    Query &query = block.queries[block.count++];
+    query.q = static_cast<const float *>(args.q) + at;
+    query.out = static_cast<float *>(args.out) + at;
+    query.visible = visible;
+    query.kvHead = head / (args.heads / args.kv_heads);
+    query.partial = partial;
+    block.visible = {least(visible.begin, block.visible.begin),
+                     visible.end > block.visible.end ? visible.end : block.visible.end};
+  }
+};
+
+/// The units [begin, end) where each sees all keys of its query.
+template <typename Rows, typename Args>
+void attendWhole(const Args &args, int64_t window, int64_t begin, int64_t end) {
+  const auto *sequence = static_cast<const int32_t *>(args.sequence);
+  const int64_t group = args.heads / args.kv_heads;
+  const int64_t blockRows = group < kMaxQueries ? kMaxQueries / group : 1;
+  Queue<Rows, Args> queue(args);
+  for (int64_t from = 0, to; from < args.rows; from = to) { // rows of one sequence
+    for (to = from + 1; to < args.rows && sequence[to] == sequence[from];)
+      ++to;
+    for (int64_t index = 0; index < to - from; index += blockRows) {
+      const int64_t rows = least(blockRows, to - from - index);
+      const int64_t first = (from + index) * args.heads;
+      for (int64_t unit = begin > first ? begin - first : 0;
+           unit < least(rows * args.heads, end - first); ++unit) {
+        const int64_t kvHead = unit / (rows * group);
+        const int64_t row = from + rowOf(index + unit / group % rows, to - from, blockRows);
+        queue.take(row, kvHead * group + unit % group, visibleTo(args, window, row), nullptr);
+      }
+      queue.flush();
+    }
+  }
+}
+
+/// The units [begin, end) of `parts` parts of each query. Those of a row with the same heads and
+/// parts that follow each other are worked on as one.
+template <typename Rows, typename Args>
+void attendParts(const Args &args, int64_t window, int64_t parts, int64_t begin, int64_t end) {
+  Queue<Rows, Args> queue(args);
+  const int64_t perRow = parts * args.heads;
+  for (int64_t unit = begin, next; unit < end; unit = next) {
+    const int64_t row = unit / perRow, part = unit % perRow / args.heads;
+    const int64_t firstHead = unit % args.heads, rowEnd = least(end, (row + 1) * perRow);
+    int64_t heads = args.heads - firstHead, partEnd = part + 1;
+    if (firstHead == 0 && rowEnd - unit >= args.heads)
+      partEnd = part + (rowEnd - unit) / args.heads;
+    else
+      heads = least(heads, rowEnd - unit);
+    next = unit + (partEnd - part - 1) * args.heads + heads;
+    const KeyRange visible = visibleTo(args, window, row);
+    const int64_t chunks = chunksOf(visible), firstChunk = chunkOf(visible.begin) / kChunkKeys;
+    const int64_t from = chunks * part / parts, to = chunks * partEnd / parts;
+    if (from == to)
+      continue;
+    const int64_t first = (firstChunk + from) * kChunkKeys;
+    const KeyRange seen{first > visible.begin ? first : visible.begin,
+                        least((firstChunk + to) * kChunkKeys, visible.end)};
+    for (int64_t head = firstHead; head < firstHead + heads; ++head)
+      queue.take(row, head, seen, stateOf(args, row, head) + from * stateStride(args));
+    queue.flush();
+  }
 }
 
 /// The units [begin, end) of an attention whose argument block has q, kv, layer, position,
 /// sequence, out, rows, heads, kv_heads, head_dim and scale.
 template <typename Rows, typename Args>
 void attendPages(const Args &args, int64_t window, int64_t begin, int64_t end) {
-  const auto *position = static_cast<const int32_t *>(args.position);
-  const auto *sequence = static_cast<const int32_t *>(args.sequence);
-  const int64_t group = args.heads / args.kv_heads;
-  const int64_t blockRows = group < kMaxQueries ? kMaxQueries / group : 1;
-  Scratch scratch;
-  Block block;
-  const auto flush = [&] {
-    if (block.count > 0)
-      runBlock<Rows>(args, block, scratch);
-    block.count = 0;
-  };
-  const auto take = [&](int64_t row, int64_t kvHead, int64_t head) {
-    if (block.count == kMaxQueries)
-      flush();
-    const int64_t keys = position[row] + 1, at = (row * args.heads + head) * args.head_dim;
-    const KeyRange visible{keys > window ? keys - window : 0, keys};
-    if (block.count == 0) {
-      block.sequence = sequence[row];
-      block.visible = visible;
-    }
-    Query &query = block.queries[block.count++];
-    query.q = static_cast<const float *>(args.q) + at;
-    query.out = static_cast<float *>(args.out) + at;
-    query.visible = visible;
-    query.kvHead = kvHead;
-    block.visible = {least(visible.begin, block.visible.begin),
-                     visible.end > block.visible.end ? visible.end : block.visible.end};
-  };
-  for (int64_t from = 0, to; from < args.rows; from = to) { // rows of one sequence
-    for (to = from + 1; to < args.rows && sequence[to] == sequence[from];)
-      ++to;
-    for (int64_t index = 0; index < to - from; index += blockRows) {
-      const int64_t rows = least(blockRows, to - from - index);
-      const int64_t first = (from + index) * args.heads, units = rows * args.heads;
-      for (int64_t unit = begin > first ? begin - first : 0; unit < least(units, end - first);
-           ++unit) {
-        const int64_t kvHead = unit / (rows * group), row = unit / group % rows;
-        take(from + rowOf(index + row, to - from, blockRows), kvHead,
-             kvHead * group + unit % group);
-      }
-      flush();
-    }
+  const int64_t given = givenParts(args);
+  if (given == 1)
+    attendWhole<Rows>(args, window, begin, end);
+  else if (hasRoom(args, window))
+    attendParts<Rows>(args, window, given, begin, end);
+  else // the first part of each query does all of it
+    attendWhole<Rows>(args, window, ceilDiv(begin, given), ceilDiv(end, given));
+}
+
+/// Merges the states of the parts: units [begin, end) of rows * heads.
+template <typename Args>
+void mergeParts(const Args &args, int64_t window, int64_t begin, int64_t end) {
+  if (!hasRoom(args, window))
+    return;
+  alignas(64) float values[kMaxHeadDim];
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t row = unit / args.heads, head = unit % args.heads;
+    const int64_t chunks = chunksOf(visibleTo(args, window, row));
+    float *state = stateOf(args, row, head);
+    SoftmaxState total = keptState(state, args.head_dim);
+    for (int64_t d = 0; d < args.head_dim; d += kLanes)
+      store(load(total.values + d), values + d);
+    total.values = values;
+    for (int64_t chunk = 1; chunk < chunks; ++chunk)
+      mergeChunk(total, keptState(state + chunk * stateStride(args), args.head_dim), args.head_dim);
+    writeOutput(total, args.head_dim,
+                static_cast<float *>(args.out) + (row * args.heads + head) * args.head_dim);
   }
 }
 
