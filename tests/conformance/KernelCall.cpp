@@ -202,6 +202,14 @@ void KernelCall::poison() {
     copyToPages();
 }
 
+void KernelCall::divide(int64_t parts, int64_t bytes) {
+  partials = Buffer(static_cast<size_t>(bytes));
+  partials.poison();
+  view.parts = parts;
+  view.partials = reinterpret_cast<float *>(partials.base());
+  view.partial_bytes = bytes;
+}
+
 void KernelCall::run(writ_body body, const std::vector<std::pair<int64_t, int64_t>> &ranges) const {
   for (const auto &[begin, end] : ranges)
     body(slots.data(), begin, end);

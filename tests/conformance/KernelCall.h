@@ -26,6 +26,8 @@ public:
   /// Poisons every output and the KV pages' free places; for attention, also the positions that no
   /// row may see. A page that holds none but these is not mapped.
   void poison();
+  /// Has the KV view ask for parts of keys, with this room for their states, which is poisoned.
+  void divide(int64_t parts, int64_t bytes);
   /// Runs the units in these ranges, in order.
   void run(writ_body body, const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
   /// Output elements that difference() compares.
@@ -58,7 +60,7 @@ private:
   int64_t unitCount = 0;
 
   writ_kv_view view{};
-  Buffer planes;
+  Buffer planes, partials;
   std::vector<int32_t> blockTable;
   Buffer scratch;
   std::vector<writ_sample_parameters> parameters;

@@ -109,6 +109,12 @@ with tempfile.TemporaryDirectory() as name:
     path.write_text(path.read_text().replace('"extent": ["rows"]', '"extent": ["columns"]'))
     fault(folder, "an unknown extent", "extent 'columns' is not an i64 argument")
 
+    for extent, what in (("columns", "extent 'columns' of the merge is not an i64 argument"),
+                         ("rows", "a merge needs an argument that is bound to 'kv.view'")):
+        path = fresh(folder)
+        path.write_text(path.read_text().replace('"grain"', f'"merge": {{ "extent": ["{extent}"] }}, "grain"'))
+        fault(folder, "a merge that cannot be called", what)
+
     path = fresh(folder)
     path.write_text(path.read_text().replace('"scalar", ', ""))
     fault(folder, "no scalar body", "isa has no 'scalar'")

@@ -314,4 +314,44 @@ TEST(Launch, C8_TheTraceSeesEachKernelAfterIt) {
   EXPECT_EQ(seen.unitsBefore, 3);
 }
 
+/// What a kernel of parts and its merge leave behind.
+struct Merging {
+  std::atomic<int64_t> units{0}, unitsSeenByMerge{-1}, merged{0};
+};
+
+void countPart(const void *args, int64_t begin, int64_t end) {
+  static_cast<Merging *>(const_cast<void *>(args))->units += end - begin;
+}
+
+void countMerge(const void *args, int64_t begin, int64_t end) {
+  auto &merging = *static_cast<Merging *>(const_cast<void *>(args));
+  merging.unitsSeenByMerge = merging.units.load();
+  merging.merged += end - begin;
+}
+
+TEST(Launch, S1_AMergeRunsAfterAllPartsAndIsTracedAsOneKernel) {
+  const writ_provider provider{"p", "", {countPart, nullptr, nullptr}};
+  const writ_body merges[WRIT_ISA_COUNT] = {countMerge};
+  writ_pool pool(3, 3);
+  writ_step step = stepOf(WRIT_ISA_AVX2);
+  step.pool = &pool;
+  std::vector<int32_t> traced;
+  step.trace_user = &traced;
+  step.trace = [](void *user, const writ_step *step, uint32_t, const writ_provider *provider,
+                  const void *) {
+    static_cast<std::vector<int32_t> *>(user)->push_back(writ_traced_isa(step, provider));
+  };
+  Merging divided;
+  writ_launch_merged(&step, 0, &provider, &divided, 7, 2, 5, merges, 6);
+  EXPECT_EQ(divided.units, 20) << "4 units of 5 parts";
+  EXPECT_EQ(divided.unitsSeenByMerge, 20);
+  EXPECT_EQ(divided.merged, 6);
+  EXPECT_EQ(traced, std::vector<int32_t>{WRIT_ISA_SCALAR});
+  Merging whole;
+  writ_launch_merged(&step, 0, &provider, &whole, 7, 2, 1, merges, 6);
+  EXPECT_EQ(whole.units, 4);
+  EXPECT_EQ(whole.merged, 0);
+  EXPECT_EQ(traced.size(), 2u);
+}
+
 } // namespace

@@ -1,0 +1,131 @@
+//===- parts_test.cpp - keys of a query divided among threads -------------===//
+//
+// Where a provider's map has a `merge`, the KV view may ask it to work on parts of a query's keys
+// apart. Whoever computes them, in how many parts and over how many threads, the result is the
+// contract's.
+//
+//===----------------------------------------------------------------------===//
+#include "pool/thread_pool.h"
+#include "tests/conformance/KernelCall.h"
+#include "tests/conformance/ThreadedEntries.h"
+#include "writ/kernel_table.h"
+
+#include <gtest/gtest.h>
+#include <iostream>
+
+namespace writ::test {
+namespace {
+
+constexpr int64_t kRoom = 1 << 20;
+
+struct Case {
+  std::string provider, isa;
+};
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << c.provider << " " << c.isa;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const auto &[id, map] : Data::get().kernelMaps)
+    if (map["threading"].contains("merge"))
+      for (const std::string isa : map["isa"])
+        if (isBuilt(isaOf(isa)))
+          list.push_back({id, isa});
+  return list;
+}
+
+/// The last position of each row, of three sequences: chunk edges from both sides, and rows whose
+/// numbers of chunks differ.
+const std::vector<std::vector<int32_t>> kPositions = {{0},
+                                                      {254},
+                                                      {255},
+                                                      {256},
+                                                      {510},
+                                                      {511},
+                                                      {512},
+                                                      {1500},
+                                                      {4095},
+                                                      {700, 0, 256},
+                                                      {255, 256, 511, 900}};
+
+Shape shapeOf(const std::vector<int32_t> &positions, int64_t headDim) {
+  return {{{"rows", static_cast<int64_t>(positions.size())},
+           {"heads", 6},
+           {"kv_heads", 2},
+           {"head_dim", headDim}},
+          positions};
+}
+
+class S1_PartsOfKeysKeepTheBits : public testing::TestWithParam<Case> {};
+
+TEST_P(S1_PartsOfKeysKeepTheBits, ForAnyNumberOfPartsAndThreads) {
+  const Case &c = GetParam();
+  if (!machineHas(isaOf(c.isa))) {
+    std::cout << "this machine has no " << c.isa << ": body not run\n";
+    GTEST_SKIP();
+  }
+  const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
+  const ThreadedEntry entry = findThreadedEntry(map["functions"]["threaded"]);
+  ASSERT_NE(entry, nullptr);
+  writ_step step{};
+  step.isa = isaOf(c.isa);
+  uint64_t seed = 0;
+  for (const std::string contract : map["contracts"])
+    for (const std::vector<int32_t> &positions : kPositions)
+      for (const Fill fill : {Fill::plain, Fill::special}) {
+        const Shape shape = shapeOf(positions, 32);
+        auto problem = makeProblem(
+            contract, shape.dimensions,
+            {.fill = fill, .seed = ++seed, .positions = shape.positions, .window = 300});
+        problem->evaluate();
+        KernelCall call(*problem, map, seed);
+        for (const int threads : {1, 2, 3, 7}) {
+          writ_pool pool(threads, threads);
+          step.pool = &pool;
+          for (const int64_t parts : {2, 3, 7, 16, 17, 40})
+            for (const int64_t room : {kRoom, int64_t(64)}) { // 64: too little, keys stay together
+              call.poison();
+              call.divide(parts, room);
+              entry(&step, 0, call.arguments());
+              ASSERT_EQ(call.difference(), "")
+                  << contract << " " << nameOf(shape) << ", values " << nameOf(fill) << ", "
+                  << parts << " parts over " << threads << " threads, room for " << room;
+            }
+        }
+      }
+}
+
+std::string caseName(const testing::TestParamInfo<Case> &info) {
+  return info.param.provider + "_" + info.param.isa;
+}
+
+INSTANTIATE_TEST_SUITE_P(, S1_PartsOfKeysKeepTheBits, testing::ValuesIn(cases()), caseName);
+
+/// Runs the parts of a query of 600 keys as the entry would, with other merges.
+std::string withMerges(const writ_body *merges) {
+  const std::string id = cases().front().provider;
+  const nlohmann::json &map = Data::get().kernelMaps.at(id);
+  const std::string contract = map["contracts"][0];
+  auto problem =
+      makeProblem(contract, shapeOf({599}, 32).dimensions, {.positions = {599}, .window = 300});
+  problem->evaluate();
+  KernelCall call(*problem, map, 1);
+  call.poison();
+  call.divide(2, kRoom);
+  writ_step step{};
+  writ_pool pool(2, 2);
+  step.pool = &pool;
+  writ_launch_merged(&step, 0, writ_find_provider(id.c_str()), call.arguments(), call.units(), 1, 2,
+                     merges, call.units());
+  return call.difference();
+}
+
+// Negative control: the comparison sees a merge that did nothing.
+TEST(S1_PartsOfKeysSee, AMergeThatDidNotRun) {
+  const writ_body nothing[WRIT_ISA_COUNT] = {[](const void *, int64_t, int64_t) {}};
+  EXPECT_NE(withMerges(nothing), "");
+}
+
+} // namespace
+} // namespace writ::test
