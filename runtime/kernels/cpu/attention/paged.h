@@ -183,7 +183,7 @@ void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headD
   // tileScores asks for each group of keys, addValues again and again for each group of slices
   const int64_t times =
       ceilDiv(tile.count, kQueryGroup) *
-      (kTileKeys / kKeyGroup<1> + kTileKeys / kAskKeys * ceilDiv(headDim, kSlices * kLanes));
+      (kTileKeys / kAskKeys + kTileKeys / kAskKeys * ceilDiv(headDim, kSlices * kLanes));
   const int64_t lines = kTileKeys * ceilDiv(block.kvHeads() * bytes, kCacheLine);
   RowsAhead ahead{next, block.kvHeads() * bytes, ceilDiv(lines, times)};
   for (int64_t begin = 0, end; begin < tile.count; begin = end) {

@@ -24,8 +24,9 @@ constexpr int64_t kMaxQueries = 64;
 
 /// Queries that share the loads of keys and values.
 constexpr int64_t kQueryGroup = WRIT_ISA_LEVEL == 2 ? 4 : 1;
-/// Keys whose dots with Q queries lie in registers together; a divisor of 16.
-template <int64_t Q> constexpr int64_t kKeyGroup = WRIT_ISA_LEVEL == 2 && Q <= 2 ? 8 : 4;
+/// Keys whose dots with Q queries lie in registers together; a divisor of 16. Where there are
+/// registers enough, as many as make the 16 dots whose trees are made together.
+template <int64_t Q> constexpr int64_t kKeyGroup = WRIT_ISA_LEVEL == 2 ? kLanes / Q : 4;
 constexpr int64_t kSlices = 4; ///< of 16 dimensions, accumulated together
 constexpr int64_t kCacheLine = 64;
 
@@ -83,51 +84,64 @@ struct RowsAhead {
     }
   }
 };
-constexpr int64_t kAskKeys = 8; ///< values after which addValues asks
+constexpr int64_t kAskKeys = 8; ///< keys or values after which to ask
+
+/// dots[i * K + j] = the lanes of dot(q[i], key j), K keys of Q queries.
+template <typename Rows, int64_t Q, int64_t K>
+inline void keyDots(const float *const *q, const void *const *keys, int64_t headDim, Lanes *dots) {
+  Lanes acc[Q * K];
+#pragma GCC unroll 16
+  for (int64_t n = 0; n < Q * K; ++n)
+    acc[n] = zero();
+  const void *key[K];
+#pragma GCC unroll 16
+  for (int64_t j = 0; j < K; ++j)
+    key[j] = keys[j];
+  for (int64_t d = 0; d < headDim; d += kLanes) {
+    Lanes x[Q];
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < Q; ++i)
+      x[i] = load(q[i] + d);
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < K; ++j) {
+      const Lanes k = Rows::values(key[j], d);
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < Q; ++i)
+        acc[i * K + j] = fma(x[i], k, acc[i * K + j]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int64_t n = 0; n < Q * K; ++n)
+    dots[n] = acc[n];
+}
 
 /// scores[i][j] = rn(dot(q[i], key j) * scale) for the keys j that are in `seen`, anything for the
-/// others, of Q queries.
+/// others, of Q queries. The trees of 16 dots are made together as soon as there are 16: their
+/// shuffles run beside the multiplications of the next.
 template <typename Rows, int64_t Q>
 inline void tileScores(const float *const *q, const TileRows &rows, int64_t headDim, KeyRange seen,
                        float scale, float *const *scores, RowsAhead &ahead) {
-  constexpr int64_t K = kKeyGroup<Q>;
-  for (int64_t first = 0; first < kTileKeys; first += kLanes) {
-    Lanes dots[Q][kLanes];
-    for (int64_t group = 0; group < kLanes; group += K) {
-      ahead.ask();
-      Lanes acc[Q][K];
+  constexpr int64_t K = kKeyGroup<Q>, kTreeKeys = Q == 1 ? kLanes : K;
+  const Lanes factor = broadcast(scale);
+  for (int64_t first = 0; first < kTileKeys; first += kTreeKeys) {
+    if (first >= seen.end || first + kTreeKeys <= seen.begin)
+      continue;
+    Lanes dots[kLanes];
 #pragma GCC unroll 4
-      for (int64_t i = 0; i < Q; ++i)
-#pragma GCC unroll 16
-        for (int64_t j = 0; j < K; ++j)
-          acc[i][j] = zero();
-      if (first + group < seen.end && first + group + K > seen.begin) {
-        const void *key[K];
-#pragma GCC unroll 16
-        for (int64_t j = 0; j < K; ++j)
-          key[j] = rows.k[first + group + j];
-        for (int64_t d = 0; d < headDim; d += kLanes) {
-          Lanes x[Q];
-#pragma GCC unroll 4
-          for (int64_t i = 0; i < Q; ++i)
-            x[i] = load(q[i] + d);
-#pragma GCC unroll 16
-          for (int64_t j = 0; j < K; ++j) {
-            const Lanes k = Rows::values(key[j], d);
-#pragma GCC unroll 4
-            for (int64_t i = 0; i < Q; ++i)
-              acc[i][j] = fma(x[i], k, acc[i][j]);
-          }
-        }
-      }
-#pragma GCC unroll 4
-      for (int64_t i = 0; i < Q; ++i)
-#pragma GCC unroll 16
-        for (int64_t j = 0; j < K; ++j)
-          dots[i][group + j] = acc[i][j];
+    for (int64_t group = 0; group < kTreeKeys; group += K) {
+      for (int64_t asked = 0; asked < K; asked += kAskKeys)
+        ahead.ask();
+      keyDots<Rows, Q, K>(q, rows.k + first + group, headDim, dots + group);
     }
-    for (int64_t i = 0; i < Q; ++i)
-      store(mul(treeSums(dots[i]), broadcast(scale)), scores[i] + first);
+    if constexpr (Q == 1) {
+      store(mul(treeSums(dots), factor), scores[0] + first);
+    } else {
+      alignas(64) float products[kLanes];
+      store(mul(treeSums(dots), factor), products);
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < Q; ++i)
+        __builtin_memcpy(scores[i] + first, products + i * K, K * sizeof(float));
+    }
   }
 }
 
@@ -139,7 +153,12 @@ inline void tileScoresOf(int64_t queries, const float *const *q, const TileRows 
   if constexpr (Q > 1)
     if (queries < Q)
       return tileScoresOf<Rows, Q - 1>(queries, q, rows, headDim, seen, scale, scores, ahead);
-  tileScores<Rows, Q>(q, rows, headDim, seen, scale, scores, ahead);
+  if constexpr (kLanes % Q == 0) {
+    tileScores<Rows, Q>(q, rows, headDim, seen, scale, scores, ahead);
+  } else { // 16 dots are no whole number of keys
+    tileScores<Rows, Q - 1>(q, rows, headDim, seen, scale, scores, ahead);
+    tileScores<Rows, 1>(q + Q - 1, rows, headDim, seen, scale, scores + Q - 1, ahead);
+  }
 }
 
 /// Turns scores into p in place, moves the state's maximum and sum, and returns alpha.
