@@ -16,7 +16,16 @@
 namespace writ::test {
 namespace {
 
-constexpr int64_t kRoom = 1 << 20;
+constexpr int64_t kRoom = 1 << 20, kTooLittle = 64;
+
+struct Division {
+  int threads;
+  int64_t parts, room;
+};
+/// Fewer parts than threads, more than chunks, and no room for any: keys stay together then.
+constexpr Division kDivisions[] = {{1, 2, kRoom},  {2, 2, kRoom},  {3, 2, kRoom},
+                                   {2, 3, kRoom},  {7, 7, kRoom},  {3, 16, kRoom},
+                                   {7, 17, kRoom}, {2, 40, kRoom}, {3, 5, kTooLittle}};
 
 struct Case {
   std::string provider, isa;
@@ -74,24 +83,23 @@ TEST_P(S1_PartsOfKeysKeepTheBits, ForAnyNumberOfPartsAndThreads) {
   for (const std::string contract : map["contracts"])
     for (const std::vector<int32_t> &positions : kPositions)
       for (const Fill fill : {Fill::plain, Fill::special}) {
+        if (fill == Fill::special && positions.size() == 1)
+          continue; // the rows of a step suffice
         const Shape shape = shapeOf(positions, 32);
         auto problem = makeProblem(
             contract, shape.dimensions,
             {.fill = fill, .seed = ++seed, .positions = shape.positions, .window = 300});
         problem->evaluate();
         KernelCall call(*problem, map, seed);
-        for (const int threads : {1, 2, 3, 7}) {
+        for (const auto &[threads, parts, room] : kDivisions) {
           writ_pool pool(threads, threads);
           step.pool = &pool;
-          for (const int64_t parts : {2, 3, 7, 16, 17, 40})
-            for (const int64_t room : {kRoom, int64_t(64)}) { // 64: too little, keys stay together
-              call.poison();
-              call.divide(parts, room);
-              entry(&step, 0, call.arguments());
-              ASSERT_EQ(call.difference(), "")
-                  << contract << " " << nameOf(shape) << ", values " << nameOf(fill) << ", "
-                  << parts << " parts over " << threads << " threads, room for " << room;
-            }
+          call.poison();
+          call.divide(parts, room);
+          entry(&step, 0, call.arguments());
+          ASSERT_EQ(call.difference(), "")
+              << contract << " " << nameOf(shape) << ", values " << nameOf(fill) << ", " << parts
+              << " parts over " << threads << " threads, room for " << room;
         }
       }
 }
