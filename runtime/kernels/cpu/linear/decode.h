@@ -125,6 +125,8 @@ inline Lanes codeLanes(const uint8_t *vectors, const writ::CodePlace &place, int
 /// panel16_k4: codes [B][..][16][4], scales [B][16], then minimums [B][16] where there are any.
 template <typename Format> struct BlockPanels {
   static constexpr int64_t kUnit = kBlockElements;
+  static constexpr int64_t kBlockBytes =
+      Format::kBytes.codes + Format::kBytes.scales + Format::kBytes.minimums;
   static int64_t stride(int64_t k) { return writ::panelStride(Format::kBytes, k); }
   static const uint8_t *codes(const void *panel, int64_t block) {
     return at<uint8_t>(panel, block * Format::kBytes.codes);

@@ -23,7 +23,7 @@ namespace {
 
 /// A tile of P panels and R rows. `sums` receives [R][P][kSegments][16] segment sums.
 struct Tile {
-  const void *panel; ///< the first panel; the others follow at panelStride
+  const char *panel; ///< the first panel; the others follow at panelStride
   int64_t panelStride;
   const void *activation; ///< the first row; the others follow at rowBytes
   int64_t rowBytes;
@@ -44,21 +44,11 @@ template <typename Form> const typename Form::Sum *tileSums(const Tile &tile, in
                                 row * tile.rowBytes + Form::kActivation.sums(tile.k));
 }
 
-/// Calls `inside(block)` for each block, and after the blocks of each segment `close(segment)`,
-/// also for the empty segments at the end.
-template <typename Inside, typename Close>
-inline void forSegments(int64_t blocks, Inside inside, Close close) {
-  const int64_t perSegment = segmentBlocks(blocks);
-  int64_t segment = 0, left = perSegment;
-  for (int64_t block = 0; block < blocks; ++block) { // one loop: a segment may be a single block
-    inside(block);
-    if (--left == 0 || block + 1 == blocks) {
-      close(segment++);
-      left = perSegment;
-    }
-  }
-  for (; segment < kSegments; ++segment)
-    close(segment);
+/// The blocks of a tile in their segments.
+template <typename Form, typename Inside, typename Close>
+__attribute__((always_inline)) inline void forBlocks(const Tile &tile, Inside inside, Close close) {
+  const int64_t blocks = tile.k / Form::kActivation.block;
+  forSegments(blocks, segmentBlocks(blocks), inside, close);
 }
 
 /// Bytes of activation codes that pass over a panel before the next panel is taken.
@@ -100,6 +90,11 @@ void runPanels(const Args &args, int64_t panel, int64_t row, int64_t rows) {
 
 template <typename Form, typename Args>
 void tiledLinear(const Args &args, int64_t begin, int64_t end) {
+  if (2 * args.rows <= Form::kRows) { // bound by memory: panel after panel is one stream
+    for (int64_t panel = begin; panel < end; ++panel)
+      runPanels<Form, 1, Form::kRows>(args, panel, 0, args.rows);
+    return;
+  }
   const int64_t rowBytes = Form::kActivation.rowBytes(args.k);
   const int64_t tiles = kRunBytes / (rowBytes * Form::kRows);
   const int64_t run = Form::kRows * (tiles > 0 ? tiles : 1);

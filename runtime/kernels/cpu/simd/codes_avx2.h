@@ -8,8 +8,6 @@
 
 namespace {
 
-constexpr int64_t kPrefetchBytes = 4096;
-
 inline __m256i broadcastCodes(const void *four) {
   int32_t codes;
   __builtin_memcpy(&codes, four, sizeof(codes));

@@ -8,9 +8,6 @@
 
 namespace {
 
-/// How far ahead of the block in hand the codes are asked for, in bytes.
-constexpr int64_t kPrefetchBytes = 4096;
-
 inline __m512i broadcastCodes(const void *four) {
   int32_t codes;
   __builtin_memcpy(&codes, four, sizeof(codes));

@@ -17,7 +17,8 @@ namespace {
 /// dots[h][r] = stored code * q over the 32 elements of one block, for the rows 8h .. 8h + 7 of the
 /// panel; bytes of 8 bits are centred.
 template <typename Format, int64_t R>
-inline void blockDots(const uint8_t *codes, const int8_t *const *q, __m256i (*dots)[R]) {
+__attribute__((always_inline)) inline void blockDots(const uint8_t *codes, const int8_t *const *q,
+                                                     __m256i (*dots)[R]) {
   const __m256i ones = _mm256_set1_epi16(1);
   constexpr int64_t groups = kBlockElements / 4;
 #pragma GCC unroll 2
@@ -71,6 +72,7 @@ template <int64_t P, int64_t R>
 void BlockForm<Format>::compute(const Tile &tile) {
   static_assert(P == 1);
   using Panels = BlockPanels<Format>;
+  constexpr int64_t kBytes = Panels::kBlockBytes;
   // the bytes of q8_0 are centred above
   constexpr int kCorrection = Format::kCodes.lowBits == 4 ? Format::kBias : 0;
   const int8_t *activation[R];
@@ -84,16 +86,18 @@ void BlockForm<Format>::compute(const Tile &tile) {
     sums[r] = tileSums<BlockForm>(tile, r);
     acc[0][r] = acc[1][r] = _mm256_setzero_ps();
   }
-  forSegments(
-      tile.k / kBlockElements,
+  forBlocks<BlockForm>(
+      tile,
       [&](int64_t block) __attribute__((always_inline)) {
         const uint8_t *codes = Panels::codes(tile.panel, block);
         const int8_t *q[R];
         __m256i dots[2][R];
-        if (tile.ahead)
-#pragma GCC unroll 8
-          for (int64_t line = 0; line < Format::kBytes.codes; line += 64)
-            __builtin_prefetch(codes + kPrefetchBytes + line);
+        if (tile.ahead) {
+          const char *next = ahead<1>(tile.panel, tile.panelStride, block * kBytes);
+#pragma GCC unroll 16
+          for (int64_t line = 0; line < kBytes; line += 64)
+            __builtin_prefetch(next + line);
+        }
 #pragma GCC unroll 4
         for (int64_t r = 0; r < R; ++r)
           q[r] = activation[r] + block * kBlockElements;

@@ -14,7 +14,8 @@ namespace {
 
 /// dots[p][r] += the 32 elements of one block.
 template <typename Format, int64_t P, int64_t R>
-inline void addBlock(const uint8_t *const *codes, const int8_t *const *q, __m512i (*dots)[R]) {
+__attribute__((always_inline)) inline void addBlock(const uint8_t *const *codes,
+                                                    const int8_t *const *q, __m512i (*dots)[R]) {
   unrolled<kBlockElements / 4>([&](auto step) __attribute__((always_inline)) {
     // nibbles: the two groups of one vector after each other
     constexpr int64_t g = Format::kCodes.lowBits == 4 ? step / 2 + step % 2 * 4 : step;
@@ -44,10 +45,11 @@ template <typename Format>
 template <int64_t P, int64_t R>
 void BlockForm<Format>::compute(const Tile &tile) {
   using Panels = BlockPanels<Format>;
+  constexpr int64_t kBytes = Panels::kBlockBytes;
   const int8_t *activation[R];
   const float *scales[R];
   const int32_t *sums[R];
-  const void *panels[P];
+  const char *panels[P];
   __m512 acc[P][R];
 #pragma GCC unroll 8
   for (int64_t r = 0; r < R; ++r) {
@@ -62,8 +64,8 @@ void BlockForm<Format>::compute(const Tile &tile) {
     for (int64_t r = 0; r < R; ++r)
       acc[p][r] = _mm512_setzero_ps();
   }
-  forSegments(
-      tile.k / kBlockElements,
+  forBlocks<BlockForm>(
+      tile,
       [&](int64_t block) __attribute__((always_inline)) {
         const uint8_t *codes[P];
         const int8_t *q[R];
@@ -71,10 +73,12 @@ void BlockForm<Format>::compute(const Tile &tile) {
 #pragma GCC unroll 8
         for (int64_t p = 0; p < P; ++p) {
           codes[p] = Panels::codes(panels[p], block);
-          if (tile.ahead)
-#pragma GCC unroll 8
-            for (int64_t line = 0; line < Format::kBytes.codes; line += 64)
-              __builtin_prefetch(codes[p] + kPrefetchBytes + line);
+          if (tile.ahead) {
+            const char *next = ahead<P>(panels[p], tile.panelStride, block * kBytes);
+#pragma GCC unroll 16
+            for (int64_t line = 0; line < kBytes; line += 64)
+              __builtin_prefetch(next + line);
+          }
         }
 #pragma GCC unroll 8
         for (int64_t r = 0; r < R; ++r) {

@@ -26,8 +26,8 @@ void BlockForm<Format>::compute(const Tile &tile) {
   Lanes acc[R];
   for (int64_t r = 0; r < R; ++r)
     acc[r] = zero();
-  forSegments(
-      tile.k / kBlockElements,
+  forBlocks<BlockForm>(
+      tile,
       [&](int64_t block) {
         const uint8_t *codes = Panels::codes(tile.panel, block);
         const int8_t *q[R];

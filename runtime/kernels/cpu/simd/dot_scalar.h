@@ -23,8 +23,8 @@ void BlockForm<Format>::compute(const Tile &tile) {
   static_assert(P == 1);
   using Panels = BlockPanels<Format>;
   float acc[R][kLanes] = {};
-  forSegments(
-      tile.k / kBlockElements,
+  forBlocks<BlockForm>(
+      tile,
       [&](int64_t block) {
         alignas(16) int16_t codes[kLanes][kBlockElements];
         widenCodes<Format>(

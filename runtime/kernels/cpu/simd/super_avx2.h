@@ -88,8 +88,8 @@ void SuperForm<Format>::compute(const Tile &tile) {
   constexpr int64_t sums = kSuperElements / kActivation.sumElements;
   constexpr int64_t pairCount = Numbers::kSubBlocks / 2;
   alignas(32) float acc[R][kLanes] = {};
-  forSegments(
-      tile.k / kSuperElements,
+  forBlocks<SuperForm>(
+      tile,
       [&](int64_t block) {
         const uint8_t *record = Panels::record(tile.panel, block);
         const int8_t *q[R];

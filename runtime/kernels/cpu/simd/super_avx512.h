@@ -95,11 +95,11 @@ __attribute__((always_inline)) inline void subDots(const SuperPair *pairs, const
   });
 }
 
-/// rn(I) of each panel and row.
+/// rn(I) of each panel and row. next[p]: a record to ask for meanwhile, or null.
 template <typename Format, int64_t P, int64_t R>
 __attribute__((always_inline)) inline void
 scaledDots(const uint8_t *const *records, const int8_t *const *q, const int32_t (*prepared)[16],
-           bool ahead, __m512 (*result)[R]) {
+           const char *const *next, __m512 (*result)[R]) {
   using Numbers = SuperNumbers<Format>;
   constexpr bool floats = SuperForm<Format>::kFloatHalves;
   constexpr int64_t pairsOfRun = Numbers::kSubBlocks / (floats ? 4 : 2);
@@ -130,10 +130,10 @@ scaledDots(const uint8_t *const *records, const int8_t *const *q, const int32_t 
 #pragma GCC unroll 8
       for (int64_t p = 0; p < P; ++p) {
         pairs[p] = superPair<Format>(records[p], pair);
-        if (ahead)
+        if (next[p])
 #pragma GCC unroll 16
           for (int64_t line = 0; line < linesOfPair; ++line)
-            __builtin_prefetch(records[p] + kPrefetchBytes + (pair * linesOfPair + line) * 64);
+            __builtin_prefetch(next[p] + (pair * linesOfPair + line) * 64);
       }
 #pragma GCC unroll 8
       for (int64_t r = 0; r < R; ++r) {
@@ -174,22 +174,27 @@ void SuperForm<Format>::compute(const Tile &tile) {
   constexpr int64_t sums = kSuperElements / kActivation.sumElements;
   // in memory: the registers belong to the dots, and a block of 256 adds to these only once
   alignas(64) float acc[P][R][kLanes] = {};
-  forSegments(
-      tile.k / kSuperElements,
+  forBlocks<SuperForm>(
+      tile,
       [&](int64_t block) {
         const uint8_t *records[P];
+        const char *next[P];
         const int8_t *q[R];
         alignas(64) int32_t prepared[R][16];
         __m512 dot[P][R];
 #pragma GCC unroll 8
-        for (int64_t p = 0; p < P; ++p)
-          records[p] = Panels::record(at<char>(tile.panel, p * tile.panelStride), block);
+        for (int64_t p = 0; p < P; ++p) {
+          const char *panel = at<char>(tile.panel, p * tile.panelStride);
+          records[p] = Panels::record(panel, block);
+          next[p] = tile.ahead ? ahead<P>(panel, tile.panelStride, block * Format::kBytes.record())
+                               : nullptr;
+        }
 #pragma GCC unroll 8
         for (int64_t r = 0; r < R; ++r) {
           q[r] = tileCodes<SuperForm>(tile, r) + block * kSuperElements;
           prepareSums<Format>(tileSums<SuperForm>(tile, r) + block * sums, prepared[r]);
         }
-        scaledDots<Format, P, R>(records, q, prepared, tile.ahead, dot);
+        scaledDots<Format, P, R>(records, q, prepared, next, dot);
 #pragma GCC unroll 8
         for (int64_t p = 0; p < P; ++p) {
           const __m512 d = widenHalves(Panels::scales(records[p]));

@@ -39,8 +39,8 @@ void SuperForm<Format>::compute(const Tile &tile) {
   Lanes acc[R];
   for (int64_t r = 0; r < R; ++r)
     acc[r] = zero();
-  forSegments(
-      tile.k / kSuperElements,
+  forBlocks<SuperForm>(
+      tile,
       [&](int64_t block) {
         const uint8_t *record = Panels::record(tile.panel, block);
         const int8_t *q[R];

@@ -26,8 +26,8 @@ void SuperForm<Format>::compute(const Tile &tile) {
   constexpr int64_t sums = kSuperElements / kActivation.sumElements;
   constexpr int64_t sumsOfSub = Numbers::kSubElements / kActivation.sumElements;
   float acc[R][kLanes] = {};
-  forSegments(
-      tile.k / kSuperElements,
+  forBlocks<SuperForm>(
+      tile,
       [&](int64_t block) {
         const uint8_t *record = Panels::record(tile.panel, block);
         int32_t dots[R][kLanes] = {}, minimums[R][kLanes] = {};
