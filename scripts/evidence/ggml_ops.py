@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from oracles import ORACLE_RELEASE, ROOT, Unresolved, cache_dir, sha256_of
+from oracles import ORACLE_PROGRAMS, ORACLE_RELEASE, ROOT, Unresolved, sha256_of
 
 RECORD = ROOT / "tests/data/ggml/ops.json"
 PAGE = ROOT / "docs/ggml-profile.md"
@@ -34,7 +34,7 @@ TOLERANCE = {"nmse": 1e-12}  # of an answer that libm decides, against the recor
 
 
 def oracle_program():
-    program = cache_dir() / "llama.cpp-0.3.36" / "bin" / "ggml-oracle"
+    program = ORACLE_PROGRAMS / "ggml-oracle"
     if not program.exists():
         raise Unresolved("ggml's oracle is not built; run scripts/setup-oracles --ggml")
     return program

@@ -18,7 +18,11 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from models import cache_dir, known_models, sha256_of  # noqa: E402
 
-ORACLE_RELEASE = "llama-cpp-python 0.3.36"
+# The set-up fixes package and version; what it builds lies in a folder of that version.
+PACKAGE, VERSION = re.search(r"^readonly package=(\S+) version=(\S+)$", (ROOT / "scripts" / "setup-oracles").read_text(),
+                             re.MULTILINE).groups()  # fmt: skip
+ORACLE_RELEASE = f"{PACKAGE} {VERSION}"
+ORACLE_PROGRAMS = cache_dir() / f"llama.cpp-{VERSION}" / "bin"
 ORACLE_SETTINGS = {
     "threads": 2,
     "n_batch": 512,
@@ -68,7 +72,7 @@ class LlamaOracle:
     """The program of tests/oracles/llama_oracle.cpp, built by scripts/setup-oracles."""
 
     def __init__(self):
-        self.program = cache_dir() / "llama.cpp-0.3.36" / "bin" / "llama-oracle"
+        self.program = ORACLE_PROGRAMS / "llama-oracle"
         if not self.program.exists():
             raise Unresolved("the llama.cpp oracle is not built; run scripts/setup-oracles")
 

@@ -11,16 +11,16 @@ its record stays as it is, and this says so.
 exit status: 0 recorded, or the same; 1 another answer, or a failure; 3 an oracle is absent
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+from oracles import ORACLE_PROGRAMS, ORACLE_RELEASE
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = SOURCE / "tests/data/attention"
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "writ"
-GGML = CACHE / "llama.cpp-0.3.36/bin/ggml-oracle"
+GGML = ORACLE_PROGRAMS / "ggml-oracle"
 
 
 class Absent(Exception):
@@ -59,7 +59,7 @@ def ask_ggml(cases, data, folder):
             raise SystemExit(f"error: {case['name']}: ggml gives one query different answers")
         answers[case["name"]] = rows.pop().hex()
     version = json.loads(subprocess.run([GGML, "version"], check=True, capture_output=True).stdout)
-    return answers, {"oracle": "ggml, built by scripts/setup-oracles --ggml from llama-cpp-python 0.3.36",
+    return answers, {"oracle": f"ggml, built by scripts/setup-oracles --ggml from {ORACLE_RELEASE}",
                      "version": version, "command": "scripts/evidence/record_attention.py"}
 
 

@@ -22,50 +22,78 @@ HEAD = """# What cannot change the bits, and how that is known
 
 The compiler derives from the fields of a contract what its bits do not depend on
 ([contracts/README.md](../contracts/README.md#what-cannot-change-the-bits)); `writ contracts` lists it. A claim that
-nothing changes proves little by itself, so each dimension has two controls. *Positive*: real kernels of a contract that
-derives the invariance, run in every way, give one digest. *Negative*: the same contract with one word that says less
-derives no invariance, and its arithmetic, run by the reference in two ways that differ in this dimension alone, gives
-other bits. (The reference takes whatever a word leaves open from the schedule of the call, `ir/Reference/Schedule.h`; no
-provider keeps such a contract.) `derivation_test` runs the negative controls, and beside them every word that breaks
-something, every registered contract, and random ones. Where a contract breaks a dimension from a threshold on, as a
-partition by workers does, each row is seen to change at the threshold and one above it, and none one below.
+nothing changes proves little by itself, so each dimension has controls. *Positive*: real kernels of a contract that
+derives the invariance, run in every way, give one digest. *Negative*: where a contract derives no invariance, the bits are
+seen to change, twice:
+
+- by kernels (`tests/invariance/open`), which keep a contract that leaves something open and decide it as libraries do, over
+  the runtime's pool, paged KV, instruction sets and compilers. Each of their results is the reference's for the order
+  that was taken, so that nothing but the open word moves a bit; beside each, a provider of the portable class in the same
+  ways keeps its bits.
+- by the reference: the contract of the positive control with one word that says less, run in two ways that differ in this
+  dimension alone. It takes whatever a word leaves open from the schedule of the call (`ir/Reference/Schedule.h`), which
+  shows that the derivation follows the arithmetic, and nothing of a machine. `derivation_test` runs these, and beside
+  them every word that breaks something, every registered contract, and random ones.
+
+Where a contract breaks a dimension from a threshold on, as a partition by workers does, each row is seen to change at the
+threshold and one above it, and none one below. What no test of kernels has is *unresolved*, and no pass.
 
 """
+UNRESOLVED = "**unresolved**: the reference alone was run"
 
 
 def read(path):
     return json.loads((ROOT / path).read_text(encoding="utf-8"))
 
 
+def cell(claim):
+    """What kernels showed, with the tests that did it."""
+    return "".join([claim["claim"], *(f"<br>`{name}`" for name in claim["tests"])]) if claim["tests"] else UNRESOLVED
+
+
 def render(rules, controls):
-    lines = ["| dimension | the bits do not depend on | positive control, real kernels | negative control, reference |",
-             "| --- | --- | --- | --- |"]  # fmt: skip
+    lines = ["| dimension | the bits do not depend on | positive control, kernels | negative control, kernels "
+             "| negative control, reference |",
+             "| --- | --- | --- | --- | --- |"]  # fmt: skip
     for control in controls["controls"]:
         dimension = rules["dimensions"][control["dimension"]]
-        tests = "".join(f"<br>`{name}`" for name in control["positive"]["tests"])
         altered = control["negative"]
         lines.append(f"| `{control['dimension']}` ({', '.join(dimension['obligations'])}) | {dimension['meaning']} | "
-                     f"{control['positive']['claim']}{tests} | "
+                     f"{cell(control['positive'])} | {cell(altered['kernel'])} | "
                      f"`{altered['contract']}` with `{altered['field']}`: `{altered['word']}` |")  # fmt: skip
     return HEAD + "\n".join(lines) + "\n"
 
 
+def exists(name, sources):
+    """Whether a test of Python (invariance.CLASS.METHOD) or of GoogleTest (SUITE.NAME) is in the sources."""
+    *folder, suite, test = name.split(".")
+    if folder:
+        return bool(re.search(rf"^class {suite}\b", sources, re.MULTILINE)) and f"def {test}(" in sources
+    return f"TEST({suite}, {test})" in sources
+
+
 def faults(rules, controls, sources):
-    """Dimensions without a control, and tests that are not there."""
+    """Dimensions without a control, and tests that are not there, or do not say whose obligation they are."""
     wrong = []
     named = [control["dimension"] for control in controls["controls"]]
     if named != list(rules["dimensions"]):
         wrong.append(f"controls are of {named}, dimensions are {list(rules['dimensions'])}")
     for control in controls["controls"]:
-        for name in control["positive"]["tests"]:
-            _, kind, method = name.split(".")
-            if not re.search(rf"^class {kind}\b", sources, re.MULTILINE) or f"def {method}(" not in sources:
-                wrong.append(f"{control['dimension']}: there is no test {name}")
+        wanted = rules["dimensions"].get(control["dimension"], {"obligations": []})["obligations"]
+        for claim in (control["positive"], control["negative"]["kernel"]):
+            for name in claim["tests"]:
+                if not exists(name, sources):
+                    wrong.append(f"{control['dimension']}: there is no test {name}")
+            ids = {part for name in claim["tests"] for part in name.rsplit(".", 1)[-1].split("_")}
+            if claim["tests"] and not ids & set(wanted):
+                wrong.append(f"{control['dimension']}: no test is named after {', '.join(wanted)}")
+            if bool(claim["claim"]) != bool(claim["tests"]):
+                wrong.append(f"{control['dimension']}: a claim has tests, and tests have a claim")
     return wrong
 
 
 def load():
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests/invariance").glob("*.py")))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests/invariance").glob("*test*.*")))
     return read("contracts/invariance.json"), read("tests/data/invariance/controls.json"), sources
 
 
@@ -81,6 +109,20 @@ def control():
         wrong.append("a dimension without a control goes unnoticed")
     if not faults(rules, controls, sources.replace("def test_S2_Batches(", "def test_other(")):
         wrong.append("a test that is gone goes unnoticed")
+    if not faults(rules, controls, sources.replace("TEST(OpenOrders, S2_", "TEST(OpenOrders, ")):
+        wrong.append("a kernel's test that is gone goes unnoticed")
+    silent = json.loads(json.dumps(controls))
+    silent["controls"][0]["negative"]["kernel"]["tests"] = []
+    if not faults(rules, silent, sources):
+        wrong.append("a claim without a test goes unnoticed")
+    strange = json.loads(json.dumps(controls))
+    strange["controls"][0]["negative"]["kernel"]["tests"] = strange["controls"][2]["negative"]["kernel"]["tests"]
+    if not faults(rules, strange, sources):
+        wrong.append("a test of another dimension goes unnoticed")
+    none = json.loads(json.dumps(controls))
+    none["controls"][0]["negative"]["kernel"] = {"claim": "", "tests": []}
+    if render(rules, none).count(UNRESOLVED) != page.count(UNRESOLVED) + 1:
+        wrong.append("a dimension without kernels is not called unresolved")
     other = json.loads(json.dumps(controls))
     other["controls"][0]["negative"]["word"] = "another"
     if render(rules, other) == page:

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <set>
 
 namespace writ::test {
 namespace {
@@ -69,6 +70,27 @@ TEST_P(C8_IndependentOracle, KeepsTheContractItClaims) {
 INSTANTIATE_TEST_SUITE_P(, C8_IndependentOracle, testing::ValuesIn(attentionCases()),
                          [](const auto &info) { return info.param.name; });
 
+// C5: ggml itself, asked the same with 1, 2, 3 and 7 threads, gives one answer below the threshold
+// and four from it on.
+TEST(C5_F16SplitKv, GgmlsAnswersChangeWithItsThreadsFromTheThresholdOnAndNotBelow) {
+  std::map<std::pair<int64_t, bool>, std::vector<std::vector<std::byte>>> answers;
+  std::map<std::pair<int64_t, bool>, std::set<std::string>> inputs;
+  for (const AttentionCase &one : attentionCases())
+    if (one.contract == "f16_online_fp32_merge") {
+      const auto problem = makeProblem(one);
+      answers[{one.keys, one.exactExponentials}].push_back(answerOf(one, *problem));
+      inputs[{one.keys, one.exactExponentials}].insert(inputDigest(*problem));
+    }
+  ASSERT_EQ(answers.size(), 6u);
+  for (const auto &[asked, given] : answers) {
+    EXPECT_EQ(inputs.at(asked).size(), 1u);
+    EXPECT_EQ(given.size(), 4u);
+    EXPECT_EQ((std::set<std::vector<std::byte>>(given.begin(), given.end())).size(),
+              asked.first < 512 ? 1u : 4u)
+        << asked.first << " keys";
+  }
+}
+
 // Negative controls: each word that the record is to confirm, altered, is no longer confirmed.
 TEST(C8_F16SplitKv, GgmlsAnswerIsNotThatOfAnotherOrder) {
   const auto differing = [](const std::function<void(Problem &)> &alter, int64_t workers) {
@@ -90,13 +112,13 @@ TEST(C8_F16SplitKv, GgmlsAnswerIsNotThatOfAnotherOrder) {
   const auto word = [](const char *field, const char *value) {
     return [=](Problem &p) { p.contract[field] = value; };
   };
-  const int64_t right = differing([](Problem &) {}, 3);
+  // Where an exponential is not exact, another library's moves elements of its own.
+  const int64_t right = differing([](Problem &) {}, 3), most = right + right / 2;
   for (const auto &[field, value] : std::map<const char *, const char *>{
            {"value_accumulator", "fp32"}, {"rescale_multiply_add", "fma"}, {"q_compute", "fp32"}})
-    EXPECT_GT(differing(word(field, value), 3), 2 * right) << field;
-  EXPECT_GT(differing([](Problem &p) { p.call.schedule.workers = 2; }, 3), 2 * right);
-  EXPECT_GT(differing([](Problem &p) { p.contract["partition"]["threshold"] = 4096; }, 3),
-            2 * right);
+    EXPECT_GT(differing(word(field, value), 3), most) << field;
+  EXPECT_GT(differing([](Problem &p) { p.call.schedule.workers = 2; }, 3), most);
+  EXPECT_GT(differing([](Problem &p) { p.contract["partition"]["threshold"] = 4096; }, 3), most);
 }
 
 } // namespace

@@ -36,6 +36,7 @@ IS_SECOND_COMPILER = BUILD.resolve() != COMPILER.parents[1].resolve()
 RUNNER = [*EMULATOR, BUILD / "bin" / "score_digest"]
 GOLDEN = SOURCE / "tests" / "data" / "golden"
 TOKENS = 640
+# Those that promise the same bits: portable first, whose digest float weights have.
 PROFILES = ("portable", "f32")
 SHAPE_STORAGES = ("q8_0",)
 
@@ -66,12 +67,14 @@ def expected_body(provider, isa):
     return max((body for body in bodies if body in ISAS[:ISAS.index(isa) + 1]), key=ISAS.index)
 
 
-def built(model, profile):
-    """The package of a model, its code compiled by this build folder's compiler."""
+def built(model, profile, build=BUILD, compile_option=COMPILE_OPTION, level=OPTIMIZATION):
+    """The package of a model, its code compiled by a build folder's compiler, this one's if none is named."""
     folder = BUILD / "tests" / "invariance"
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = "-".join(str(int(p.stat().st_mtime_ns)) for p in (COMPILER, BUILD / "lib" / "libwrit_runtime.so"))
+    stamp = "-".join(str(int(p.stat().st_mtime_ns)) for p in (COMPILER, build / "lib" / "libwrit_runtime.so"))
     path = folder / f"{model.stem}-{profile}"
+    if (build, level) != (BUILD, OPTIMIZATION):
+        path = folder / f"{path.name}-{build.name}{level}"
     with locked(path):
         done = path / "built-from"
         if done.exists() and done.read_text() == stamp:
@@ -81,12 +84,24 @@ def built(model, profile):
         subprocess.run([COMPILER, "compile", model, "--bringup", "--no-build", "--profile", profile,
                         "-o", path], **quiet)
         subprocess.run(["cmake", "-S", path, "-B", path / "build", "-DCMAKE_BUILD_TYPE=Release",
-                        f"-DCMAKE_CXX_FLAGS_RELEASE={OPTIMIZATION}", f"-DWRIT_ROOT={BUILD}",
-                        COMPILE_OPTION,
+                        f"-DCMAKE_CXX_FLAGS_RELEASE={level}", f"-DWRIT_ROOT={build}",
+                        compile_option,
                         f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={path}/lib"], **quiet)
         subprocess.run(["cmake", "--build", path / "build"], **quiet)
         done.write_text(stamp)
     return path
+
+
+def built_of_this_tree(compiler, level):
+    """A build folder of the runtime, its kernels and score_digest alone, by a compiler at a level."""
+    folder = BUILD / "tests" / "invariance" / f"build-{compiler}{level}"
+    quiet = {"check": True, "capture_output": True}
+    with locked(folder):
+        subprocess.run(["cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, f"-DCMAKE_CXX_COMPILER={compiler}",
+                        f"-DWRIT_BITS_OPTIMIZATION={level}", "-DWRIT_BUILD_COMPILER=OFF",
+                        f"-DPython3_EXECUTABLE={sys.executable}"], **quiet)  # fmt: skip
+        subprocess.run(["cmake", "--build", folder, "--target", "score_digest"], **quiet)
+    return folder
 
 
 def prose(model):
@@ -132,11 +147,11 @@ def words_of(options):
 
 
 class SameBits(TestCase):
-    def digest(self, package, ids, check_bodies=True, **options):
+    def digest(self, package, ids, check_bodies=True, runner=RUNNER, **options):
         path = self.folder() / "ids"
         path.write_text(" ".join(map(str, ids)))
         words = [f"{key}={value}" for key, value in options.items()]
-        result = subprocess.run([*RUNNER, package, path, *words], capture_output=True, text=True)
+        result = subprocess.run([*runner, package, path, *words], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, f"{words}: {result.stderr}")
         lines = result.stdout.splitlines()
         bodies = [line.split()[1:] for line in lines if line.startswith("body ")]
@@ -265,7 +280,27 @@ class RandomModels(SameBits):
             self.same(package, random_bytes(), self.golden(*golden_of(circuit, storage, profile)),
                       [*combinations, *(unless_f32 if profile != "f32" else ())])
 
-    def test_S8_EveryStorageTypeHasItsDigestsAndNoOther(self):
+    def test_S8_APackagesCodeAtTheOtherLevel(self):
+        package = built(small_model("llama", "q4_1"), "portable", level="-O2" if OPTIMIZATION == "-O3" else "-O3")
+        self.assertEqual(self.digest(package, random_bytes(), threads=2),
+                         self.golden(*golden_of("llama", "q4_1", "portable")))
+
+    def test_S8_EachCompilerAtEachLevel_long(self):
+        """Kernels and emitted code by g++ and clang++ at -O2 and -O3, over a runtime of the same compiler."""
+        ids, digests = random_bytes(), {}
+        for compiler, level in itertools.product(("g++", "clang++-14"), ("-O2", "-O3")):
+            if not shutil.which(compiler):
+                self.skipTest(f"there is no {compiler} here")
+            build = built_of_this_tree(compiler, level)
+            for profile, isa in itertools.product(PROFILES, filter(supported, ISAS)):
+                package = built(small_model("llama", "q4_1"), profile, build, f"-DCMAKE_CXX_COMPILER={compiler}", level)
+                digest = self.digest(package, ids, runner=[build / "bin" / "score_digest"], threads=2, isa=isa)
+                digests.setdefault(profile, {})[compiler, level, isa] = digest
+        for profile in PROFILES:
+            golden = self.golden(*golden_of("llama", "q4_1", profile))
+            self.assertEqual(digests[profile], dict.fromkeys(digests[profile], golden))
+
+    def test_EveryStorageTypeHasItsDigestsAndNoOther(self):
         expected = {}
         for circuit, storage in small_models():
             for profile in profiles_of(storage):
@@ -355,6 +390,8 @@ def add_storage_tests():
         else:
             add("", circuit, storage, together, [scalar])
         add("_long", circuit, storage, axes)
+    if IS_SECOND_COMPILER:
+        del RandomModels.test_S8_EachCompilerAtEachLevel_long  # once is enough: it takes both
 
 
 def keep_what_an_emulator_can():
