@@ -120,21 +120,20 @@ std::vector<Case> cases() {
   for (const int64_t k : {2, 34, 690})
     list.push_back({"linear_bf16_vdpbf16ps_v0", {{"rows", 2}, {"k", k}, {"n", 5}}, all, {}});
   const Dimensions rowsOf200{{"rows", 3}, {"n", 200}};
-  for (const std::string activation : {"silu", "gelu_tanh", "gelu_erf", "sigmoid", "relu"})
-    list.push_back({activation + "_gate_f32_v0", rowsOf200, all, {}});
-  for (const std::string activation :
-       {"silu", "gelu_tanh", "gelu_erf", "sigmoid", "tanh", "softplus", "relu", "relu_squared"})
-    list.push_back({activation + "_activation_f32_v0", rowsOf200, all, {}});
-  for (const std::string activation : {"silu", "gelu_tanh", "gelu_erf"})
-    list.push_back({activation + "_gate_f16_v0", rowsOf200, all, {}});
-  for (const std::string activation : {"gelu_tanh", "gelu_erf", "relu_squared"})
-    list.push_back({activation + "_activation_f16_v0", rowsOf200, all, {}});
+  for (const std::string width : {"f32", "f16"}) {
+    for (const std::string activation : {"silu", "gelu_tanh", "gelu_erf", "sigmoid", "relu"})
+      list.push_back({activation + "_gate_" + width + "_v0", rowsOf200, all, {}});
+    for (const std::string activation :
+         {"silu", "gelu_tanh", "gelu_erf", "sigmoid", "tanh", "softplus", "relu", "relu_squared"})
+      list.push_back({activation + "_activation_" + width + "_v0", rowsOf200, all, {}});
+  }
   for (const std::string contract : {"soft_cap_f32_v0", "soft_cap_f16_v0", "residual_f16_v0"})
     list.push_back({contract, rowsOf200, all, {}});
   for (const int64_t n : {1, 63, 64, 65, 576})
     for (const std::string contract :
          {"layer_norm_f32_lanes64_v0", "l2_norm_f32_lanes64_v0", "layer_norm_f16_lanes64_v0",
-          "rms_norm_f16_lanes64_v0", "rms_norm_f16_weight_f32_lanes64_v0"})
+          "rms_norm_f16_lanes64_v0", "rms_norm_f16_weight_f32_lanes64_v0",
+          "l2_norm_f16_lanes64_v0"})
       list.push_back(
           {contract,
            {{"rows", 3}, {"vectors", n == 63 ? 4 : 1}, {"n", n}},

@@ -1,6 +1,7 @@
 //===- Record.cpp - what a function's sweep gave --------------------------===//
 #include "tests/functions/Record.h"
 
+#include "tests/functions/Sample.h"
 #include "tests/functions/StepArrays.h"
 
 #include <cmath>
@@ -28,6 +29,10 @@ std::string staleness(const nlohmann::json &functions, const std::string &name,
     return name + ": functions.json states max_ulp " + function.at("max_ulp").dump() +
            ", the record has " + record.at("max_ulp").dump();
   return "";
+}
+
+uint64_t strideOf(const nlohmann::json &function) {
+  return isSampled(function) ? kSampledStride : kRecordedStride;
 }
 
 std::string exceeds(const nlohmann::json &function, const std::string &name,
@@ -66,23 +71,42 @@ nlohmann::json readRecord(const std::string &function) {
   return nlohmann::json::parse(file);
 }
 
+SweepResult wholeResult(const nlohmann::json &functions, const std::string &name,
+                        const SweepOptions &options) {
+  return isSampled(functionNamed(functions, name))
+             ? sample(functions, name, 1)
+             : sweep(functions, name, productionForms(name), options);
+}
+
+SweepResult stridedResult(const nlohmann::json &functions, const std::string &name,
+                          const std::vector<Production> &production) {
+  const nlohmann::json &function = functionNamed(functions, name);
+  return isSampled(function) ? sample(functions, name, strideOf(function))
+                             : sweep(functions, name, production, {strideOf(function), 1, {}});
+}
+
 void writeRecord(const nlohmann::json &functions, const std::string &name, const SweepResult &whole,
                  const SweepResult &strided, double seconds) {
+  const nlohmann::json &function = functionNamed(functions, name);
+  const bool sampled = isSampled(function);
   nlohmann::ordered_json record = {
       {"schema", "writ.function_sweep.v1"},
       {"function", name},
       {"steps_sha256", stepsDigest(functions, name)},
-      {"arguments", "all 2^32 binary32 patterns, ascending as unsigned integers"},
+      {"arguments",
+       sampled ? kSampledArguments : "all 2^32 binary32 patterns, ascending as unsigned integers"},
       {"results",
-       "SHA-256 of the 256 SHA-256 digests of 2^24 results each, in order; little-endian "
-       "binary32, a NaN as 0x7fc00000"},
+       sampled ? "SHA-256 of all results of each argument, in order; little-endian binary64"
+               : "SHA-256 of the 256 SHA-256 digests of 2^24 results each, in order; little-endian "
+                 "binary32, a NaN as 0x7fc00000"},
       {"sha256", whole.digest},
       {"max_ulp", statedUlp(whole.maxUlp)},
       {"max_ulp_at", hexText(whole.worstAt)},
-      {"strided", {{"stride", kRecordedStride}, {"sha256", strided.digest}}},
+      {"strided", {{"stride", strideOf(function)}, {"sha256", strided.digest}}},
       {"provenance",
        {{"command", "function_sweep --record " + name},
-        {"oracle", "MPFR " + std::string(mpfr_get_version()) + ", 320 bits, after binary64"},
+        {"oracle", "MPFR " + std::string(mpfr_get_version()) +
+                       (sampled ? ", 320 bits" : ", 320 bits, after binary64")},
         {"decided_by_mpfr", whole.decided},
         {"screening_error_ulp", hexText(whole.screeningError)},
         {"kernel_forms", whole.forms},
@@ -113,9 +137,10 @@ std::string stridedDifference(const nlohmann::json &functions, const std::string
     return strided.fault;
   if (std::string stale = staleness(functions, name, record); !stale.empty())
     return stale;
-  if (record.at("strided").at("stride") != kRecordedStride ||
+  const uint64_t stride = strideOf(functionNamed(functions, name));
+  if (record.at("strided").at("stride") != stride ||
       record.at("strided").at("sha256") != strided.digest)
-    return name + ": every " + std::to_string(kRecordedStride) + "th result has the digest " +
+    return name + ": every " + std::to_string(stride) + "th result has the digest " +
            strided.digest + ", the record " + record.at("strided").at("sha256").get<std::string>();
   return exceeds(functionNamed(functions, name), name, strided);
 }

@@ -6,13 +6,18 @@
 namespace writ::test {
 
 /// A prime, so that the strided part meets every exponent and every low bit.
-constexpr uint64_t kRecordedStride = 65521;
+constexpr uint64_t kRecordedStride = 65521, kSampledStride = 251;
 
 /// Whether this processor runs what the sweep is compiled for.
 bool canSweep();
 
 std::string recordPath(const std::string &function);
 nlohmann::json readRecord(const std::string &function);
+/// What is recorded of a function: all its arguments, or those that are chosen; a strided part.
+SweepResult wholeResult(const nlohmann::json &functions, const std::string &name,
+                        const SweepOptions &options);
+SweepResult stridedResult(const nlohmann::json &functions, const std::string &name,
+                          const std::vector<Production> &production = {});
 void writeRecord(const nlohmann::json &functions, const std::string &name, const SweepResult &whole,
                  const SweepResult &strided, double seconds);
 

@@ -29,7 +29,7 @@ struct SweepResult {
   /// little-endian, a NaN as 0x7fc00000.
   std::string digest;
   double maxUlp = 0; ///< by MPFR
-  float worstAt = 0;
+  double worstAt = 0;
   double largestBelow = 0; ///< |result - exact| of finite arguments below `max_ulp_from`
   double screeningError =
       0;                ///< by how much binary64's estimate was off, in ulp, where it was looked at

@@ -1,11 +1,11 @@
 //===- function_sweep.cpp - an elementary function over all arguments -----===//
 //
-//   function_sweep [--record] [--threads N] FUNCTION...     default: every binary32 function
+//   function_sweep [--record] [--threads N] FUNCTION...     default: every function
 //
-// Holds all 2^32 results against the record of tests/data/functions and the error that
-// functions.json states; of a function that rounds its argument to binary16, all 2^16. --record
-// writes the record and prints what functions.json has to state: for a new function. Minutes for
-// each function; all processors, unless --threads says how many.
+// Holds all 2^32 results, of a binary64 function those of chosen arguments, of one that rounds its
+// argument to binary16 all 2^16, against the record of tests/data/functions and the error that
+// functions.json states. --record writes the record and prints what functions.json has to state:
+// for a new function. Minutes for each function; all processors, unless --threads says how many.
 //
 // exit status: 0 as recorded, 1 not, 2 wrong usage, 77 this processor cannot run it
 //
@@ -13,6 +13,7 @@
 #include "tests/conformance/Data.h"
 #include "tests/functions/HalfSweep.h"
 #include "tests/functions/Record.h"
+#include "tests/functions/Sample.h"
 #include "tests/functions/StepArrays.h"
 #include "tests/functions/Sweep.h"
 
@@ -40,19 +41,17 @@ std::string run(const std::string &name, unsigned threads, bool record) {
   const auto begin = std::chrono::steady_clock::now();
   SweepOptions options{1, threads,
                        [&](unsigned done, unsigned parts) { showProgress(name, done, parts); }};
-  const SweepResult found = sweep(functions, name, productionForms(name), options);
+  const SweepResult found = wholeResult(functions, name, options);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("%s: sha256 %s, max_ulp %.6f at %a, %llu arguments decided by MPFR, %zu forms of the "
               "kernels, %.0f s\n",
-              name.c_str(), found.digest.c_str(), statedUlp(found.maxUlp),
-              static_cast<double>(found.worstAt), static_cast<unsigned long long>(found.decided),
-              found.forms.size(), seconds);
+              name.c_str(), found.digest.c_str(), statedUlp(found.maxUlp), found.worstAt,
+              static_cast<unsigned long long>(found.decided), found.forms.size(), seconds);
   if (!found.fault.empty())
     return found.fault;
   if (record) {
-    const SweepResult strided = sweep(functions, name, {}, {kRecordedStride, 1, {}});
-    writeRecord(functions, name, found, strided, seconds);
+    writeRecord(functions, name, found, stridedResult(functions, name), seconds);
   }
   return differenceFromRecord(functions, name, found);
 }
@@ -97,7 +96,7 @@ int main(int argc, char **argv) {
   }
   if (names.empty())
     for (const auto &function : Data::get().functions["functions"])
-      if (StepArrays::isSwept(function) || roundsItsArgument(function))
+      if (StepArrays::isSwept(function) || roundsItsArgument(function) || isSampled(function))
         names.push_back(function["name"]);
   int status = 0;
   for (const std::string &name : names)

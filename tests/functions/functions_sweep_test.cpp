@@ -7,6 +7,7 @@
 #include "tests/conformance/Data.h"
 #include "tests/functions/ExactFunction.h"
 #include "tests/functions/Record.h"
+#include "tests/functions/Sample.h"
 #include "tests/functions/StepArrays.h"
 
 #include "ir/Reference/Reference.h"
@@ -32,7 +33,7 @@ std::vector<std::string> binary32Functions() {
 
 SweepResult stridedSweep(const nlohmann::json &of, const std::string &name,
                          const std::vector<Production> &production) {
-  return sweep(of, name, production, {kRecordedStride, 1, {}});
+  return stridedResult(of, name, production);
 }
 
 /// functions.json with another text in one place of a function.
@@ -94,6 +95,27 @@ TEST_P(F8_Function, ArraysEqualTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(, F8_Function, testing::ValuesIn(binary32Functions()),
                          [](const auto &info) { return info.param; });
+
+// Binary64: chosen arguments, each result decided by MPFR.
+TEST(F8_SampledFunction, StridedArgumentsAreAsRecorded) {
+  int sampled = 0;
+  for (const nlohmann::json &function : functions()["functions"])
+    if (isSampled(function)) {
+      const std::string name = function["name"];
+      EXPECT_EQ(stridedDifference(functions(), name, stridedSweep(functions(), name, {})), "");
+      ++sampled;
+    }
+  EXPECT_GT(sampled, 0);
+}
+
+TEST(F8_SampledFunction, AWrongDigitOfAConstantIsSeen) {
+  const nlohmann::json wrong = altered("sincos_f64_v0", "/constants/S0", "-0x1.5555555556549p-3");
+  const SweepResult result = stridedSweep(wrong, "sincos_f64_v0", {});
+  EXPECT_NE(result.digest, stridedSweep(functions(), "sincos_f64_v0", {}).digest);
+  EXPECT_NE(result.fault.find("the kernels' form disagrees"), std::string::npos) << result.fault;
+  EXPECT_NE(stridedDifference(wrong, "sincos_f64_v0", {}).find("its steps are not those"),
+            std::string::npos);
+}
 
 // Negative controls, by one function: the first that has a constant.
 
