@@ -17,6 +17,9 @@ mlir::OwningOpRef<mlir::ModuleOp> buildRequirements(mlir::MLIRContext *context,
                                                     const Catalog &catalog, const Profile &profile,
                                                     const BuildOptions &options);
 
+/// What the module requires, in its order; none once the graph is built.
+std::vector<Requirement> requirementsOf(mlir::ModuleOp module, const Catalog &catalog);
+
 /// The requirements of a module, each with its entry of the resolution table.
 std::vector<ResolvedRequirement> resolvedRequirements(mlir::ModuleOp module,
                                                       const Catalog &catalog);

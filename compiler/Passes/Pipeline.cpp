@@ -112,6 +112,10 @@ void Compilation::buildRequirements(const CircuitInstance &instance, const Catal
   collector.finish(failed(mlir::verify(*state->module)), "building requirements");
 }
 
+std::vector<Requirement> Compilation::requirements(const Catalog &catalog) const {
+  return requirementsOf(*state->module, catalog);
+}
+
 void Compilation::resolve(const Catalog &catalog) {
   state->run(createResolveProviders(&catalog));
   state->resolutions = resolvedRequirements(*state->module, catalog);

@@ -58,6 +58,8 @@ public:
   /// Instance → requirements. E110 to E112 from the profile, E202.
   void buildRequirements(const CircuitInstance &instance, const Catalog &catalog,
                          const Profile &profile, const BuildOptions &options = {});
+  /// Those of the module, in its order; none once the graph is built.
+  std::vector<Requirement> requirements(const Catalog &catalog) const;
   /// resolve-providers. E101, E102: every requirement that fails, each site once.
   void resolve(const Catalog &catalog);
   /// convert-requirements-to-graph.

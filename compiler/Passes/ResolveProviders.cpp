@@ -161,6 +161,13 @@ Resolution resolutionOf(graph::ExecutionAttr execution) {
 
 } // namespace
 
+std::vector<Requirement> requirementsOf(ModuleOp module, const Catalog &catalog) {
+  std::vector<Requirement> all;
+  for (auto requirement : module.getOps<graph::RequirementOp>())
+    all.push_back(requirementOf(requirement, catalog.paths()));
+  return all;
+}
+
 std::vector<ResolvedRequirement> resolvedRequirements(ModuleOp module, const Catalog &catalog) {
   std::vector<ResolvedRequirement> all;
   auto table = graph::findOne<graph::ResolutionsOp>(module);

@@ -11,10 +11,11 @@ namespace writ {
 namespace {
 
 EvidenceNeed contractNeed(const std::string &contract, const Location &location) {
-  return {"contract",
-          contract,
-          {"contract:" + contract, "functions", "vocabulary", "reference", "oracle"},
-          location};
+  return {
+      "contract",
+      contract,
+      {"contract:" + contract, "functions", "vocabulary", "reference", "oracle", "inputs:contract"},
+      location};
 }
 
 /// A provider's record speaks of every contract that its map names.
@@ -23,7 +24,7 @@ EvidenceNeed providerNeed(const KernelMap &map, const Location &location) {
       "provider", map.id, {"map:" + map.id, "source:" + map.id, "flags:" + map.id}, location};
   for (const std::string &contract : map.contracts)
     need.bound.push_back("contract:" + contract);
-  for (const char *key : {"functions", "vocabulary", "reference"})
+  for (const char *key : {"functions", "vocabulary", "reference", "inputs:provider"})
     need.bound.push_back(key);
   return need;
 }

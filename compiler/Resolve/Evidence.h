@@ -21,10 +21,12 @@ namespace writ {
 
 /// Digests of what is there now, keyed as records write them: "contract:ID", "map:ID", "source:ID"
 /// and "flags:ID" (of a kernel's sources, and of the flags of its bodies), "circuit:ID",
-/// "profile:ID", "functions", "vocabulary", "reference" and "oracle" (what judges the reference).
+/// "profile:ID", "functions", "vocabulary", "reference", "oracle" (what judges the reference), and
+/// "inputs:contract" and "inputs:provider" (what chooses their tests' shapes and values).
 using CurrentDigests = std::map<std::string, std::string>;
 
-/// Those of the catalog; the caller adds "source:ID", "flags:ID", "reference" and "oracle".
+/// Those of the catalog; the caller adds "source:ID", "flags:ID", "reference", "oracle" and the
+/// inputs.
 CurrentDigests catalogDigests(const Catalog &catalog);
 
 /// One record that production needs: where it lies, and the keys that it must bind.

@@ -198,13 +198,12 @@ void checkDimensionNames(const Catalog &catalog, const std::vector<std::string> 
                   {{{}, "dimensions: " + quotedList(catalog.invariance().dimensionNames())}});
 }
 
-void requireInvariance(const Catalog &catalog,
-                       const std::vector<std::pair<Requirement, Resolution>> &decisions,
+void requireInvariance(const Catalog &catalog, const std::vector<Requirement> &requirements,
                        const std::vector<std::string> &required) {
   std::vector<Diagnostic> found;
   std::set<std::string> reported; // the layers of a model fail alike, at one place of the circuit
-  for (const auto &[requirement, resolution] : decisions) {
-    const Contract &contract = catalog.contracts().at(resolution.contract);
+  for (const Requirement &requirement : requirements) {
+    const Contract &contract = catalog.contracts().at(requirement.contract);
     const ContractInvariance invariance = deriveInvariance(catalog, contract);
     std::vector<std::string> missing;
     for (const std::string &dimension : catalog.invariance().dimensionNames())

@@ -46,8 +46,7 @@ void checkDimensionNames(const Catalog &catalog, const std::vector<std::string> 
 
 /// E104 for each op, once for a place of the circuit, whose contract does not derive all of
 /// `required`; notes name the fields that break it.
-void requireInvariance(const Catalog &catalog,
-                       const std::vector<std::pair<Requirement, Resolution>> &decisions,
+void requireInvariance(const Catalog &catalog, const std::vector<Requirement> &requirements,
                        const std::vector<std::string> &required);
 
 } // namespace writ

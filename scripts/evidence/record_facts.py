@@ -3,6 +3,7 @@
 import json
 import pathlib
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -12,15 +13,10 @@ from records import Facts
 
 sys.path.insert(0, str(ROOT / "scripts" / "generate"))
 from kernels import ISAS  # noqa: E402
-from source_digest import digest_of  # noqa: E402
 
 # Contracts of pure copies and choices have no rounding for MPFR to judge: known answers do.
 KNOWN_ANSWERS = {"sample": "F11_Sampler.", "select_rows": "C8_SelectRows."}
 PRODUCTION, THREADED = "C8_ProductionEqualsReference.BitForBit/", "C8_ThreadedEqualsReference.BitForBit/"
-THREADS = [1, 2, 3, 7]
-# What chooses shapes, values and splits, and compares.
-INPUTS = ["Compare.*", "Data.*", "Evaluated.*", "Fill.*", "KernelCall.*", "Problem.*", "Shapes.*", "kernels_test.cpp",
-          "threaded_test.cpp"]  # fmt: skip
 
 
 def _contract(subject):
@@ -63,15 +59,16 @@ def provider(bench, subject):
     kernel, source = bench.map(subject)
     facts = Facts({"oracle": kernel["functions"]["contract_oracle"], "functions": kernel["functions"],
                    "compiler": bench.compiler(), "flags": bench.flags(kernel, source),
-                   "inputs_sha256": inputs_digest(), "fills": [], "shapes": [], "isa": {},
+                   "fills": [], "shapes": [], "isa": {},
                    "elements": 0, "failed": 0})  # fmt: skip
     production, threaded = bench.tests("kernels_test") or {}, bench.tests("threaded_test") or {}
+    counts = thread_counts(threaded)
     # Bodies of another architecture are no gap here: `make test-aarch64` demands the golden digests of them.
     for isa in (isa for isa in kernel["isa"] if ISAS[isa] in (None, platform.machine().upper())):
         start = f"{PRODUCTION}{subject}_{isa}_"
         cases = [test for name, test in production.items() if name.startswith(start)]
         with_threads = {count: threaded.get(f"{THREADED}{subject}_{isa}_threads{count}")
-                        for count in THREADS}  # fmt: skip
+                        for count in counts}  # fmt: skip
         runs = cases + [test for test in with_threads.values() if test]
         for test in runs:
             if not test["passed"] and not test["skipped"]:
@@ -85,9 +82,14 @@ def provider(bench, subject):
             facts.gaps.append(f"this machine has no {isa}")
         elif not cases:
             facts.gaps.append(f"{isa}: production was compared with nothing")
-        elif facts.measured["isa"][isa]["threads"] != THREADS and not facts.faults:
-            facts.gaps.append(f"{isa}: not compared with all of {THREADS} threads")
+        elif not counts or facts.measured["isa"][isa]["threads"] != counts and not facts.faults:
+            facts.gaps.append(f"{isa}: not compared with all of {counts} threads")
     return facts
+
+
+def thread_counts(threaded):
+    """The numbers of threads that threaded_test has for any provider, by its tests' names."""
+    return sorted({int(found[1]) for name in threaded if (found := re.search(r"_threads(\d+)$", name))})
 
 
 def body(facts, isa, cases):
@@ -218,8 +220,3 @@ def end_to_end(bench, comparison, real, profile):
 
 def label(bench, path, real):
     return path.name if path == real else bench.labels[path]
-
-
-def inputs_digest():
-    """Of the sources that make the inputs of kernels and compare their outputs."""
-    return digest_of(ROOT / "tests" / "conformance", INPUTS)

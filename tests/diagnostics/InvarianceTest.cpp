@@ -170,25 +170,24 @@ TEST(Invariance, S1_AConditionWhoseNumberIsNotThereAlwaysHolds) {
 }
 
 /// Two ops of one place, and one of another, as the layers of a circuit give them.
-std::vector<std::pair<Requirement, Resolution>> decisions(const std::string &contract) {
-  std::vector<std::pair<Requirement, Resolution>> all;
+std::vector<Requirement> requirements(const std::string &contract) {
+  std::vector<Requirement> all;
   for (const char *name : {"blk.0.attention", "blk.1.attention", "blk.0.residual"}) {
     Requirement requirement;
-    Resolution resolution;
     const bool isAttention = std::string(name).ends_with("attention");
     requirement.op = isAttention ? "attention" : "residual";
     requirement.name = name;
     requirement.phase = "decode";
     requirement.location = {"circuit.json", isAttention ? 14u : 20u, 7};
-    resolution.contract = isAttention ? contract : "residual_f32_v0";
-    all.emplace_back(requirement, resolution);
+    requirement.contract = isAttention ? contract : "residual_f32_v0";
+    all.push_back(requirement);
   }
   return all;
 }
 
 std::string refusal(const EditedTree &tree, const std::string &contract, const Names &required) {
   try {
-    requireInvariance(tree.load(), decisions(contract), required);
+    requireInvariance(tree.load(), requirements(contract), required);
     return "";
   } catch (const Error &error) {
     return tree.relative(error.what());

@@ -131,6 +131,23 @@ class Require(Data):
         self.assertEqual(self.compile("--data", data), [], "nothing was required")
         self.assertEqual(self.compile("--data", data, "--require", "run,batch,chunking,isa,device,compiler"), [])
 
+    def test_C6_S1_E104_AModelOfSplitKvIsRefusedThoughNoKernelKeepsIt(self):
+        data, contract = self.data(), "f16_online_fp32_merge"
+        replace(data / "contracts/profiles/portable.json", f'"{CONTRACT}"', f'"{contract}"')
+        said = self.compile("--require", "threads", "--data", data, code=1)
+        file = f"contracts/attention/{contract}.json"
+        at = position(data / "circuits/llama.json", '"attention", "name"')
+        self.assertEqual([line.replace(f"{data}/", "") for line in said], [
+            f"circuits/llama.json:{at}: error: "
+            f"'attention' has contract '{contract}', which is not invariant under threads; --require asks for it "
+            "(op 'blk.0.attention', prefill) [E104]",
+            f"{file}:{position(data / file, chr(34) + 'kv_chunks_by_workers')}: note: partition.kind is "
+            f"'kv_chunks_by_workers', which {BREAKS.replace('257', '512')}",
+            "note: choose a profile whose contract does, or require less; `writ contracts "
+            f"{contract}` shows every field"])  # fmt: skip
+        said = self.compile("--require", "batch,isa", "--data", data, code=1)
+        self.assertIn("no kernel provides 'attention'", said[0])
+
     def test_C6_S1_S2_S3_S4_S5_S8_APortableModelKeepsAll(self):
         for profile in ("portable", "f32"):
             self.assertEqual(self.compile("--profile", profile, "--require", ",".join(DIMENSIONS)), [])

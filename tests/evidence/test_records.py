@@ -12,8 +12,10 @@ import seeded  # noqa: E402
 from harness import BUILD, SOURCE, TestCase, known_models, main, random_model, real_model, replace  # noqa: E402
 
 sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
-import record_facts  # noqa: E402
 import records as evidence_records  # noqa: E402
+
+sys.path.insert(0, str(SOURCE / "scripts" / "generate"))
+import source_digest  # noqa: E402
 from compare_logits import PROFILES  # noqa: E402
 
 RECORDS = SOURCE / "contracts" / "evidence"
@@ -55,12 +57,10 @@ class Records(TestCase):
                   for need in digests(self)["needs"] if need["fault"]}
         self.assertEqual(faults, {})
 
-    def test_C7_ProviderRecordsSpeakOfTodaysInputs(self):
-        """What chose shapes and values is as it was, and what was compared is named."""
+    def test_C7_ProviderRecordsNameWhatWasCompared(self):
         for path in sorted((RECORDS / "provider").glob("*.json")):
             measured = json.loads(path.read_text())["measured"]
             with self.subTest(record=path.name):
-                self.assertEqual(measured["inputs_sha256"], record_facts.inputs_digest())
                 self.assertEqual(set(measured["isa"]), set(measured["flags"]))
                 self.assertTrue(measured["shapes"] and measured["fills"])
                 self.assertGreater(measured["elements"], 0)
@@ -148,6 +148,18 @@ class Production(TestCase):
                 (data / need["record"]).unlink()
                 self.refuse(data, f"{need['kind']} '{need['subject']}' is not validated: there is no record [E103]")
 
+    def test_C7_OtherInputsDemoteWhatWasMeasuredOnThem(self):
+        """A provider whose tests choose other shapes or values, or compare otherwise, and a contract."""
+        for kind in ("provider", "contract"):
+            data = self.data()
+            self.writ("compile", random_model(), "--data", data, "--no-build", "-o", self.folder() / "package")
+            need = next(need for need in seeded.needs(harness.WRIT, data, random_model()) if need["kind"] == kind)
+            key, path = f"inputs:{kind}", data / need["record"]
+            digest = json.loads(path.read_text())["bound"][key]
+            seeded.edit(path, lambda record: record["bound"].update({key: digest[::-1]}), seal=True)  # noqa: B023
+            self.refuse(data, f"{kind} '{need['subject']}' is not validated: it is stale: it binds '{key}' at "
+                              f"{digest[::-1][:12]}, which is {digest[:12]} now")
+
     def test_C7_AMissingRecordIsNoPass(self):
         data = self.data()
         subject, path = self.some_provider(data)
@@ -199,6 +211,24 @@ class Sources(TestCase):
         changed = {name for name in before if before[name] != after[name]}
         self.assertEqual(changed, {path.stem})
         # Such a tool refuses production: scripts/test-faults compiles with one.
+
+
+    def test_C7_OneCharacterOfWhatChoosesInputsDemotesWhatWasMeasured(self):
+        current = digests(self)["digests"]
+        patterns = {name: words.split() for name, words in
+                    re.findall(r"^writ_digest\((\w+)([^)]*)\)", (SOURCE / "compiler/Tools/writ/CMakeLists.txt")
+                               .read_text(), re.M)}  # fmt: skip
+        root = self.folder() / "tests"
+        shutil.copytree(SOURCE / "tests" / "conformance", root / "conformance")
+        shutil.copytree(SOURCE / "tests" / "oracles", root / "oracles")
+        for key, name in (("oracle", "oracleSha256"), ("inputs:contract", "contractInputsSha256"),
+                          ("inputs:provider", "providerInputsSha256")):
+            self.assertEqual(source_digest.digest_of(root, patterns[name]), current[key], key)
+        path = root / "conformance" / "Problem.cpp"
+        path.write_text(path.read_text() + " ")
+        for key, name, moves in (("oracle", "oracleSha256", False), ("inputs:contract", "contractInputsSha256", True),
+                                 ("inputs:provider", "providerInputsSha256", True)):
+            self.assertEqual(source_digest.digest_of(root, patterns[name]) != current[key], moves, key)
 
 
 class Canonical(TestCase):

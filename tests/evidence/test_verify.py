@@ -106,5 +106,69 @@ class VerifyEvidence(TestCase):
         self.refuses("the package was compiled with 'profile:portable' at ", data)
 
 
+# Says of every case that the filter asks for what FATES has for its name's beginning, or that it passed.
+PROGRAM = """#!{python}
+import json, sys
+given = dict(word[2:].split("=", 1) for word in sys.argv[1:])
+fates = {fates}
+suites = {{}}
+for pattern in given["gtest_filter"].split(":"):
+    suite, name = pattern.split(".", 1)
+    fate = next((fate for part, fate in fates.items() if part in name), "passed")
+    test = {{"name": name.replace("*", "k1"), "result": "SKIPPED" if fate == "skipped" else "COMPLETED"}}
+    if fate == "failed":
+        test["failures"] = [{{"failure": "it differs"}}]
+    if fate != "absent":
+        suites.setdefault(suite, []).append(test)
+report = {{"testsuites": [{{"name": suite, "testsuite": tests}} for suite, tests in suites.items()]}}
+open(given["gtest_output"].split(":", 1)[1], "w").write(json.dumps(report))
+"""
+
+
+class Measure(TestCase):
+    """The programs that measure are the project's own; here others stand in their place, but for the long test."""
+
+    def programs(self, **fates):
+        folder = self.folder()
+        for name in ("kernels_test", "threaded_test"):
+            path = folder / name
+            path.write_text(PROGRAM.format(python=sys.executable, fates=fates.get(name, {})))
+            path.chmod(0o755)
+        return folder
+
+    def measure(self, programs, code=0):
+        return self.writ("verify", production(), "--evidence", "--measure", "--data", whole(), *programs, code=code)
+
+    def providers(self):
+        return sorted(json.loads((production() / "writ.lock.json").read_text())["providers"])
+
+    def test_C7_EveryProviderThatKeepsItsBitsIsTold(self):
+        out, _ = self.measure(["--programs", self.programs()])
+        said = [line.split("'")[1] for line in out.splitlines() if line.startswith("measured")]
+        self.assertEqual(said, self.providers())
+
+    def test_C7_WhatDiffersOrIsNotMeasuredIsNoPass(self):
+        lost, skipped, absent = self.providers()[:3]
+        folder = self.programs(kernels_test={f"/{lost}_scalar_": "failed", f"/{absent}_": "absent"},
+                               threaded_test={f"/{skipped}_scalar_": "skipped"})  # fmt: skip
+        out, err = self.measure(["--programs", folder], code=1)
+        self.assertIn(f"provider '{lost}', measured again: 1 of ", err)
+        self.assertIn(f" cases of kernels_test differ from the reference, the first 'BitForBit/{lost}_scalar_k1' [E103]", err)
+        self.assertIn(f"provider '{skipped}', measured again: unresolved: 1 cases of threaded_test do not run on this "
+                      "machine [E103]", err)
+        self.assertIn(f"provider '{absent}', measured again: unresolved: kernels_test compared nothing of it [E103]", err)
+        for provider in (lost, skipped, absent):
+            self.assertNotIn(f"measured   provider '{provider}'", out)
+
+    def test_C7_AProgramThatIsNotThereIsUnresolved(self):
+        out, err = self.measure(["--programs", self.folder()], code=1)
+        self.assertEqual(err.count("unresolved: kernels_test compared nothing of it"), len(self.providers()))
+        self.assertNotIn("\nmeasured", out)
+
+    def test_C7_TheProjectsOwnProgramsMeasure_long(self):
+        out, _ = self.measure([])
+        self.assertEqual(out.count("\nmeasured"), len(self.providers()))
+
+
 if __name__ == "__main__":
     main()

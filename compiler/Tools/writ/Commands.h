@@ -159,6 +159,8 @@ struct VerifyCommand {
   std::string
       data; ///< root of the contracts and records that `evidence` asks; empty: the installed
   bool evidence = false;
+  bool measure = false; ///< measure the evidence of the package's providers again
+  std::string programs; ///< folder of the programs that measure; empty: that of this one
 };
 int runVerify(const VerifyCommand &command);
 

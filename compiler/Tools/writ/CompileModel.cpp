@@ -106,6 +106,8 @@ CurrentDigests currentDigests(const Catalog &catalog) {
     }
   digests["reference"] = reference::sourceSha256();
   digests["oracle"] = oracleSha256();
+  digests["inputs:contract"] = contractInputsSha256();
+  digests["inputs:provider"] = providerInputsSha256();
   return digests;
 }
 
@@ -143,9 +145,10 @@ CompiledModel compileModel(const std::string &path, const CompileOptions &option
   build.inputs["model"] = model.fileSha256;
   Compilation compilation;
   compilation.buildRequirements(model.instance, model.catalog, profile, build);
+  // Before the choice: what a contract derives does not hang on whether a kernel keeps it.
+  requireInvariance(model.catalog, compilation.requirements(model.catalog), options.require);
   compilation.resolve(model.catalog);
   model.resolutions = compilation.resolutions();
-  requireInvariance(model.catalog, decisionsOf(model), options.require);
   if (!options.bringup)
     requireEvidence(model.catalog, evidenceNeeds(model), currentDigests(model.catalog));
   compilation.buildGraph();

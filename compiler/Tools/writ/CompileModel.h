@@ -44,5 +44,7 @@ CurrentDigests currentDigests(const Catalog &catalog);
 
 /// Digest of the sources that judge the reference: MPFR's and the external oracles' (generated).
 std::string oracleSha256();
+std::string contractInputsSha256();
+std::string providerInputsSha256();
 
 } // namespace writ::tool

@@ -61,41 +61,6 @@ void copy(const std::string &from, const std::string &to, const std::string &sho
     throw EnvironmentError({shown}, "E002", "cannot be written: " + error.message());
 }
 
-/// Runs a program without a shell, its output in `log` (appended). Returns its exit status, or -1
-/// with errno where it cannot be started. What it started ends with it where Ctrl-C comes, which
-/// the group of processes makes possible: CMake does not pass a signal on.
-int run(const std::vector<std::string> &words, const std::string &log) {
-  std::vector<char *> arguments;
-  for (const std::string &word : words)
-    arguments.push_back(const_cast<char *>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // group 0: the child's own
-  pid_t child;
-  // environment: does not change numerics
-  const int started =
-      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (started != 0) {
-    errno = started;
-    return -1;
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return -1;
-    else if (*interruptFlag())
-      kill(-child, SIGTERM);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /// The lines of a build log that tell what went wrong: a few, from the first one on that has
 /// "error:" (a compiler's) or else "rror" (CMake's "CMake Error at").
 std::string excerpt(const std::string &log) {
@@ -131,6 +96,40 @@ std::string excerpt(const std::string &log) {
 
 } // namespace
 
+// The group of processes makes it possible that all ends at Ctrl-C: CMake does not pass a signal
+// on.
+int runProgram(const std::vector<std::string> &words, const std::string &log) {
+  std::vector<char *> arguments;
+  for (const std::string &word : words)
+    arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // group 0: the child's own
+  pid_t child;
+  // environment: does not change numerics
+  const int started =
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (started != 0) {
+    errno = started;
+    return -1;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return -1;
+    else if (*interruptFlag())
+      kill(-child, SIGTERM);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 std::string hostCompilerVersion(const std::string &cxx) {
   const std::string name = cxx.empty() ? "c++" : cxx;
   std::string path = fmt::format("{}/writ-cxx{}", kTemporary, kUnique);
@@ -139,7 +138,7 @@ std::string hostCompilerVersion(const std::string &cxx) {
     throw EnvironmentError({kTemporary}, "E002",
                            fmt::format("cannot be written: {}", strerror(errno)));
   close(file);
-  const int status = run({name, "--version"}, path);
+  const int status = runProgram({name, "--version"}, path);
   const int reason = errno;
   const std::string text = readFile(path);
   unlink(path.c_str());
@@ -168,13 +167,13 @@ void buildPackage(const std::string &package, const std::string &shown, const st
       // Who opens the library has loaded the runtime: no path of this machine need say where it is.
       "-DCMAKE_SKIP_RPATH=ON", "-DWRIT_ROOT=" + installRoot(),
       "-DCMAKE_CXX_COMPILER=" + (cxx.empty() ? "c++" : cxx)};
-  int status = run(configure, log);
+  int status = runProgram(configure, log);
   if (status != 0)
     fail(shown,
          status < 0 ? fmt::format("cmake does not start: {}", strerror(errno))
                     : fmt::format("cmake ended with {}", status),
          log, source);
-  status = run({"cmake", "--build", tree, "--parallel", "2"}, log);
+  status = runProgram({"cmake", "--build", tree, "--parallel", "2"}, log);
   if (status != 0)
     fail(shown, fmt::format("the compiler ended with {}", status), log, source);
   copy(built, package + "/lib", shown + "/lib");

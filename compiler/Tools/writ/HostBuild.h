@@ -2,8 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace writ::tool {
+
+/// Runs a program without a shell, its output in `log` (appended). Returns its exit status, or -1
+/// with errno where it cannot be started. What it started ends with it where Ctrl-C comes.
+int runProgram(const std::vector<std::string> &words, const std::string &log);
 
 /// The version line of a host compiler, for the key of the cache. EnvironmentError where there is
 /// none.

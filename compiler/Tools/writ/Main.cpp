@@ -162,6 +162,12 @@ void addSmallCommands(CLI::App &app, TokenizeCommand &tokenize, InspectCommand &
   sub->add_option("package", verify.package, "package folder")->required();
   sub->add_flag("--evidence", verify.evidence,
                 "look also whether the records that its production rests on are current");
+  sub->add_flag("--measure", verify.measure,
+                "measure the evidence of its kernels again, on this machine (minutes)")
+      ->needs("--evidence");
+  sub->add_option("--programs", verify.programs,
+                  "folder of kernels_test and threaded_test, which measure")
+      ->needs("--measure");
   addDataOption(sub, verify.data);
   sub->footer("example:\n  writ verify build/smollm2 --evidence");
 

@@ -12,6 +12,7 @@
 #include "compiler/Tools/writ/Install.h"
 #include "compiler/Tools/writ/LockDiff.h"
 #include "compiler/Tools/writ/LockedFile.h"
+#include "compiler/Tools/writ/Measure.h"
 #include "compiler/Tools/writ/Output.h"
 #include "compiler/Tools/writ/Session.h"
 #include "compiler/Tools/writ/WritePackage.h"
@@ -209,6 +210,14 @@ void checkEvidence(const VerifyCommand &command, const Json &lock, const CallMod
   say("evidence", fmt::format("the {} records that production rests on are current, and speak of "
                               "this package's circuit, profile, contracts, maps and kernels",
                               needs.size()));
+  if (!command.measure)
+    return;
+  std::map<std::string, Location> providers;
+  for (const Json::Member &provider : lock.at("providers").members())
+    providers[provider.key] = provider.keyLocation;
+  measureProviders(command.programs.empty() ? fs::path(executablePath()).parent_path().string()
+                                            : command.programs,
+                   catalog, providers);
 }
 
 } // namespace
