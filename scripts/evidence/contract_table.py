@@ -22,8 +22,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMPARISON = re.compile(r"C8_(?:Production|Threaded)EqualsReference\.BitForBit/(\w+?)"
-                        r"_(?:scalar|avx2|avx512)_")  # fmt: skip
+COMPARISON = "C8_(?:Production|Threaded)EqualsReference\\.BitForBit/({providers})_({bodies})_"
 
 
 def verdicts(writ):
@@ -43,20 +42,29 @@ def verdicts(writ):
 def comparisons(junit):
     """provider → [kept, not kept], of a run of ctest."""
     counts = collections.defaultdict(lambda: [0, 0])
+    bodies = {isa for _, kernel in maps() for isa in kernel["isa"]}
+    # The longest first: one id may begin as another ends.
+    ids = sorted((path.stem for path, _ in maps()), key=len, reverse=True)
+    comparison = re.compile(COMPARISON.format(providers="|".join(ids), bodies="|".join(sorted(bodies))))
     for case in xml.parse(junit).getroot().iter("testcase"):
-        found = COMPARISON.search(case.get("name"))
+        found = comparison.search(case.get("name"))
         if found and case.find("skipped") is None:
             counts[found[1]][case.get("status") != "run"] += 1
     return counts
 
 
+def maps():
+    """Each kernel map, with its path."""
+    return [(path, json.loads(path.read_text())) for path in sorted((ROOT / "kernel_maps").glob("*/*.json"))
+            if path.parent.name != "schema"]  # fmt: skip
+
+
 def providers():
     """contract → ids of the providers whose maps claim to keep it."""
     found = collections.defaultdict(list)
-    for path in sorted((ROOT / "kernel_maps").glob("*/*.json")):
-        if path.parent.name != "schema":
-            for contract in json.loads(path.read_text())["contracts"]:
-                found[contract].append(path.stem)
+    for path, kernel in maps():
+        for contract in kernel["contracts"]:
+            found[contract].append(path.stem)
     return found
 
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Reference/Storage.h"
+#include "tests/conformance/PlainAttention.h"
 #include "tests/conformance/Problem.h"
 
 #include <cmath>
@@ -65,41 +66,6 @@ std::string errorOf(Problem &problem) {
   return "";
 }
 
-/// Softmax over the keys that the mask allows, in binary64, with the op's cap and sinks.
-std::vector<double> plainAttention(const Problem &problem, int64_t row, int64_t head) {
-  const auto &call = problem.call;
-  const int64_t dim = call.dimensions.at("head_dim"), heads = call.dimensions.at("heads");
-  const int64_t end = call.rows.position[row] + 1;
-  const int64_t first = problem.kv.window ? std::max<int64_t>(0, end - problem.kv.window) : 0;
-  const auto &sequence = problem.kv.sequences[call.rows.sequence[row]];
-  const auto stored = [&](const std::vector<std::byte> &plane, int64_t key, int64_t i) {
-    if (problem.kv.storage != "q8_0")
-      return double(reference::readScalar(problem.kv.storage, plane.data(), key * dim + i));
-    const reference::Block block = reference::readBlock("q8_0", plane.data(), (key * dim + i) / 32);
-    return double(block.scale) * block.code[static_cast<size_t>(i % 32)];
-  };
-  std::vector<double> value(static_cast<size_t>(dim));
-  double sum = 0;
-  if (call.operands.contains("sinks"))
-    sum = std::exp(problem.element("sinks", head));
-  for (int64_t key = first; key < end; ++key) {
-    double score = 0;
-    for (int64_t i = 0; i < dim; ++i)
-      score +=
-          double(problem.element("q", (row * heads + head) * dim + i)) * stored(sequence.k, key, i);
-    score *= call.numbers.at("scale");
-    if (const auto cap = call.numbers.find("soft_cap"); cap != call.numbers.end())
-      score = cap->second * std::tanh(score / cap->second);
-    const double weight = std::exp(score);
-    sum += weight;
-    for (int64_t i = 0; i < dim; ++i)
-      value[static_cast<size_t>(i)] += weight * stored(sequence.v, key, i);
-  }
-  for (double &v : value)
-    v /= sum;
-  return value;
-}
-
 class F8_AttentionContract : public testing::TestWithParam<std::string> {};
 
 // Shapes of one key and one head up to those above each tile, window and threshold, against the
@@ -122,7 +88,8 @@ TEST_P(F8_AttentionContract, IsSoftmaxOverTheKeysThatTheMaskAllows) {
     const std::vector<float> found = resultOf(*problem);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t head = 0; head < heads; ++head) {
-        const std::vector<double> expected = plainAttention(*problem, row, head);
+        const std::vector<double> expected =
+            plainAttention(*problem, row, head, problem->kv.window);
         for (int64_t i = 0; i < headDim; ++i)
           ASSERT_NEAR(found[static_cast<size_t>((row * heads + head) * headDim + i)],
                       expected[static_cast<size_t>(i)], coarse ? 5e-2 : 3e-3)
@@ -195,7 +162,7 @@ TEST_P(F8_AttentionContract, OneKeyIsItsValue) {
   auto problem = makeProblem(GetParam(), shape(1, 1), {.seed = 2, .positions = {0}});
   const std::vector<float> found = resultOf(*problem);
   const bool hasSinks = contractOf(GetParam())["sinks"] != "none";
-  std::vector<double> expected = plainAttention(*problem, 0, 0);
+  std::vector<double> expected = plainAttention(*problem, 0, 0, problem->kv.window);
   for (int64_t i = 0; i < 32; ++i) {
     const double v =
         problem->kv.storage == "q8_0"

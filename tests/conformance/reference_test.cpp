@@ -1,7 +1,7 @@
 //===- reference_test.cpp - the reference obeys every field ---------------===//
 #include "ir/Reference/Scalar.h"
 #include "ir/Reference/Storage.h"
-#include "tests/conformance/Problem.h"
+#include "tests/conformance/PlainAttention.h"
 
 #include <bit>
 #include <cmath>
@@ -188,53 +188,6 @@ TEST(F8_Linear, AnEmptySumIsPlusZeroThenTheBias) {
   }
 }
 
-TEST(F8_Attention, WhatAQueryMayNotSeeHasNoEffect) {
-  const Dimensions shape{{"rows", 1}, {"heads", 1}, {"kv_heads", 1}, {"head_dim", 16}};
-  auto problem =
-      makeProblem("attention_f16_kv_tiles32_chunks256_v0", shape, {Fill::plain, 1, true, {40}});
-  problem->evaluate();
-  const std::vector<float> before(problem->floats("out").begin(), problem->floats("out").end());
-  // Positions beyond the query's are NaN.
-  for (auto *plane : {&problem->kv.sequences[0].k, &problem->kv.sequences[0].v})
-    plane->resize(plane->size() + 64 * 32, std::byte{0xff});
-  problem->evaluate();
-  for (size_t i = 0; i < before.size(); ++i)
-    EXPECT_TRUE(sameFloat(before[i], problem->floats("out")[i]));
-  // Negative control: a NaN that the query does see reaches every element.
-  problem->kv.sequences[0].k[0] = problem->kv.sequences[0].k[1] = std::byte{0xff};
-  problem->evaluate();
-  for (float value : problem->floats("out"))
-    EXPECT_TRUE(std::isnan(value));
-}
-
-/// Softmax over the keys that an explicit mask allows, in binary64, one loop after another.
-std::vector<double> maskedAttention(Problem &problem, int64_t row, int64_t head,
-                                    const std::vector<bool> &mask) {
-  const int64_t dim = problem.call.dimensions.at("head_dim");
-  const int64_t heads = problem.call.dimensions.at("heads");
-  const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
-  auto stored = [&](const std::vector<std::byte> &plane, size_t key, int64_t i) {
-    return double(reference::readScalar("f16", plane.data(), int64_t(key) * dim + i));
-  };
-  std::vector<double> value(dim);
-  double sum = 0;
-  for (size_t key = 0; key < mask.size(); ++key) {
-    if (!mask[key])
-      continue;
-    double score = 0;
-    for (int64_t i = 0; i < dim; ++i)
-      score +=
-          double(problem.floats("q")[(row * heads + head) * dim + i]) * stored(sequence.k, key, i);
-    const double weight = std::exp(score * problem.call.numbers.at("scale"));
-    sum += weight;
-    for (int64_t i = 0; i < dim; ++i)
-      value[i] += weight * stored(sequence.v, key, i);
-  }
-  for (double &v : value)
-    v /= sum;
-  return value;
-}
-
 /// The largest distance of the op's result from that of the window's mask, `shift` keys off.
 double distanceFromMask(int64_t window, int64_t shift) {
   const std::vector<int32_t> positions{int32_t(window) - 2, int32_t(window) - 1, int32_t(window),
@@ -246,11 +199,7 @@ double distanceFromMask(int64_t window, int64_t shift) {
   double worst = 0;
   for (int64_t row = 0; row < 4; ++row)
     for (int64_t head = 0; head < 2; ++head) {
-      const int64_t own = positions[row];
-      std::vector<bool> mask;
-      for (int64_t key = 0; key <= own; ++key)
-        mask.push_back(own - key < window + shift);
-      const std::vector<double> expected = maskedAttention(*problem, row, head, mask);
+      const std::vector<double> expected = plainAttention(*problem, row, head, window + shift);
       for (int64_t i = 0; i < 16; ++i)
         worst = std::max(
             worst, std::fabs(expected[i] - problem->floats("out")[(row * 2 + head) * 16 + i]));

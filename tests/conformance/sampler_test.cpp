@@ -105,8 +105,6 @@ TEST(F11_Sampler, SameSeedSameTokenAndTheRightFrequencies) {
   }
 }
 
-// The first word of counter (position 5, stream 0), key 0 decides: u is taken from its upper 24
-// bits.
 // Logits of binary16 are widened exactly, so that they draw what the same values draw in binary32.
 TEST(F11_Sampler, LogitsOfBinary16DrawAsTheirValues) {
   const std::string half = "sample_philox_f16_v0";
@@ -125,6 +123,8 @@ TEST(F11_Sampler, LogitsOfBinary16DrawAsTheirValues) {
   EXPECT_EQ(draw({1, std::nanf(""), 2}, {.temperature = 1}, half), -1);
 }
 
+// The first word of counter (position 5, stream 0), key 0 decides: u is taken from its upper 24
+// bits.
 TEST(F11_Sampler, TheUniformIsTheFirstWord) {
   const auto word = reference::philox4x32({5, 0, 0, 0}, {0, 0}, 10)[0];
   const float u = static_cast<float>(word >> 8) * 0x1p-24f;

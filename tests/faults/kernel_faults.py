@@ -74,6 +74,16 @@ class KernelFault(Fault):
         return said
 
 
+def coverage(faults):
+    """What no patch shows: families of the kernel maps, and instruction sets of this build's bodies."""
+    maps = {path.stem: path.parent.name for path in (ROOT / "kernel_maps").glob("*/*.json")
+            if path.parent.name != "schema"}  # fmt: skip
+    seeded = {maps.get(fault.provider) for fault in faults}
+    bare = [f"family '{family}'" for family in sorted(set(maps.values()) - seeded)]
+    isas = {fault.isa for fault in faults}
+    return bare + [f"instruction set '{isa}'" for isa in ("scalar", "avx2", "avx512") if isa not in isas]
+
+
 def load():
     faults = [KernelFault(path) for path in sorted(PATCHES.glob("*.patch"))]
     bodies = [(fault.provider, fault.isa) for fault in faults]

@@ -47,6 +47,13 @@ class Control(unittest.TestCase):
             ((_, result),) = kernel_faults.run(bench, [kernel_faults.KernelFault(path)])
             return result
 
+    def test_N27_EveryFamilyAndInstructionSetHasAFault(self):
+        faults = kernel_faults.load()
+        self.assertEqual(kernel_faults.coverage(faults), [])
+        fewer = [fault for fault in faults if fault.provider != "select_rows_f32" and fault.isa != "avx512"]
+        self.assertIn("family 'select_rows'", kernel_faults.coverage(fewer))
+        self.assertIn("instruction set 'avx512'", kernel_faults.coverage(fewer))
+
     def test_APatchThatChangesNoBitSurvives(self):
         result = self.kernel("a comment", old=FIRST_LINE, new="// another comment", says="x")
         self.assertIsInstance(result, Survived)
