@@ -47,6 +47,9 @@ void Compilation::buildRequirements(const CircuitInstance &, const Catalog &, co
                                     const BuildOptions &) {
   unreachable();
 }
+std::vector<Requirement> Compilation::requirements(const Catalog &) const {
+  unreachable();
+}
 void Compilation::resolve(const Catalog &) {
   unreachable();
 }
