@@ -34,7 +34,7 @@ __attribute__((always_inline)) inline void forSegments(int64_t blocks, int64_t p
 }
 
 /// How far ahead of the bytes in hand weights are asked for.
-constexpr int64_t kPrefetchBytes = 16384;
+constexpr int64_t kPrefetchBytes = 8192;
 
 /// What is read kPrefetchBytes after `offset` of one of P panels that are read side by side; behind
 /// the panel's end that is in the panel which is read after it.

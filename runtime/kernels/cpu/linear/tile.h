@@ -90,11 +90,6 @@ void runPanels(const Args &args, int64_t panel, int64_t row, int64_t rows) {
 
 template <typename Form, typename Args>
 void tiledLinear(const Args &args, int64_t begin, int64_t end) {
-  if (2 * args.rows <= Form::kRows) { // bound by memory: panel after panel is one stream
-    for (int64_t panel = begin; panel < end; ++panel)
-      runPanels<Form, 1, Form::kRows>(args, panel, 0, args.rows);
-    return;
-  }
   const int64_t rowBytes = Form::kActivation.rowBytes(args.k);
   const int64_t tiles = kRunBytes / (rowBytes * Form::kRows);
   const int64_t run = Form::kRows * (tiles > 0 ? tiles : 1);
