@@ -101,9 +101,9 @@ typedef struct writ_step {
 void writ_launch(const writ_step *step, uint32_t call, const writ_provider *provider,
                  const void *args, int64_t extent, int64_t grain);
 
-/// A kernel that may work on the parts of a unit apart: as writ_launch over `parts` times the extent;
-/// then, where `parts` is more than 1, the merge (one body for each instruction set, of `merges`)
-/// over merge_extent units. The trace sees one kernel, after the merge.
+/// A kernel that may work on the parts of a unit apart: as writ_launch over `parts` times the
+/// extent; then, where `parts` is more than 1, the merge (one body for each instruction set, of
+/// `merges`) over merge_extent units. The trace sees one kernel, after the merge.
 void writ_launch_merged(const writ_step *step, uint32_t call, const writ_provider *provider,
                         const void *args, int64_t extent, int64_t grain, int64_t parts,
                         const writ_body *merges, int64_t merge_extent);
