@@ -14,10 +14,9 @@
 //      and counter = (position, stream), low words first
 //
 // A row with a NaN or an infinity has token -1. Scratch: vocabulary * 16 bytes a row, two arrays of
-// keys.
+// keys, of which one serves for penalized logits before, and for probabilities after the choice.
 #include "writ/kernels/sample_philox.h"
-#include "runtime/kernels/cpu/body.h"
-#include "runtime/kernels/cpu/math.h"
+#include "runtime/kernels/cpu/simd/lanes.h"
 #include "writ/model_abi.h"
 
 static_assert(sizeof(sample_philox_args) == sizeof(writ_sample_args));
@@ -52,15 +51,36 @@ void siftDown(uint64_t *heap, int64_t root, int64_t count) {
   heap[root] = key;
 }
 
-/// The `keep` least keys, ascending, in keys[0 .. keep).
-void selectLeast(uint64_t *keys, int64_t count, int64_t keep) {
+constexpr int64_t kScanned = 64; ///< logits that are looked at together
+
+inline float greatestOf(const float *logits) {
+  Lanes most = load(logits);
+  for (int64_t i = kLanes; i < kScanned; i += kLanes)
+    most = maximum(most, load(logits + i));
+  return greatest(most);
+}
+
+/// The `keep` least keys of the logits, ascending, in keys[0 .. keep). Ids ascend, so that a logit
+/// enters only where it is larger than one that is kept.
+void selectLeast(const float *logits, int64_t count, int64_t keep, uint64_t *keys) {
+  for (int64_t i = 0; i < keep; ++i)
+    keys[i] = keyOf(logits[i], i);
   for (int64_t i = keep / 2; i-- > 0;)
     siftDown(keys, i, keep);
-  for (int64_t i = keep; i < count; ++i)
-    if (keys[i] < keys[0]) {
-      keys[0] = keys[i];
-      siftDown(keys, 0, keep);
-    }
+  float least = logitOf(keys[0]);
+  const auto take = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      if (logits[i] > least) {
+        keys[0] = keyOf(logits[i], i);
+        siftDown(keys, 0, keep);
+        least = logitOf(keys[0]);
+      }
+  };
+  int64_t i = keep;
+  for (; i + kScanned <= count; i += kScanned)
+    if (greatestOf(logits + i) > least)
+      take(i, i + kScanned);
+  take(i, count);
   for (int64_t last = keep - 1; last > 0; --last) {
     const uint64_t key = keys[0];
     keys[0] = keys[last];
@@ -69,16 +89,31 @@ void selectLeast(uint64_t *keys, int64_t count, int64_t keep) {
   }
 }
 
-/// Sorts by the high words, ids being ascending before: four stable passes of 8 bits.
+/// The id of the least key.
+int32_t largestLogit(const float *logits, int64_t count) {
+  uint64_t best = keyOf(logits[0], 0);
+  selectLeast(logits, count, 1, &best);
+  return idOf(best);
+}
+
+/// Sorts by the high words, ids being ascending before: three stable passes of 11 bits, so that the
+/// result is in `other`.
 void sortKeys(uint64_t *keys, uint64_t *other, int64_t count) {
-  for (int shift = 32; shift < 64; shift += 8) {
-    int64_t at[257] = {};
+  constexpr int kPasses = 3, kBits = 11, kBins = 1 << kBits;
+  const auto bin = [](uint64_t key, int pass) { return key >> (32 + pass * kBits) & (kBins - 1); };
+  uint32_t at[kPasses][kBins] = {};
+  for (int64_t i = 0; i < count; ++i)
+    for (int pass = 0; pass < kPasses; ++pass)
+      ++at[pass][bin(keys[i], pass)];
+  for (int pass = 0; pass < kPasses; ++pass) {
+    uint32_t before = 0;
+    for (uint32_t &place : at[pass]) {
+      const uint32_t own = place;
+      place = before;
+      before += own;
+    }
     for (int64_t i = 0; i < count; ++i)
-      ++at[(keys[i] >> shift & 255) + 1];
-    for (int64_t i = 0; i < 256; ++i)
-      at[i + 1] += at[i];
-    for (int64_t i = 0; i < count; ++i)
-      other[at[keys[i] >> shift & 255]++] = keys[i];
+      other[at[pass][bin(keys[i], pass)]++] = keys[i];
     uint64_t *swap = keys;
     keys = other;
     other = swap;
@@ -104,16 +139,21 @@ uint32_t philoxFirstWord(uint64_t seed, uint64_t position, uint64_t stream) {
 }
 
 bool allFinite(const float *logits, int64_t count) {
-  uint32_t worst = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t magnitude = bitsOfFloat(logits[i]) & 0x7fffffffu;
-    worst = magnitude > worst ? magnitude : worst;
+  Lanes size = zero();
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Lanes v = load(logits + i);
+    size = maximum(size, selectNaN(v, broadcast(kInfinity), absolute(v)));
   }
-  return worst < 0x7f800000u;
+  const Lanes rest = loadSome(logits + i, count - i);
+  size = maximum(size, selectNaN(rest, broadcast(kInfinity), absolute(rest)));
+  return greatest(size) < kInfinity;
 }
 
-void penalize(const writ_sample_parameters &parameters, const float *logits, int64_t vocabulary,
-              uint64_t *keys) {
+/// The row with its penalties, in `copy`.
+const float *penalize(const writ_sample_parameters &parameters, const float *logits,
+                      int64_t vocabulary, float *copy) {
+  __builtin_memcpy(copy, logits, static_cast<size_t>(vocabulary) * sizeof(float));
   const int64_t skip = parameters.recent_count > 64 ? parameters.recent_count - 64 : 0;
   for (int64_t i = skip; i < parameters.recent_count; ++i) {
     const int64_t token = parameters.recent[i];
@@ -121,24 +161,43 @@ void penalize(const writ_sample_parameters &parameters, const float *logits, int
       continue;
     const float l =
         logits[token]; // a token that occurs twice is computed twice from the same logit
-    const float penalized =
-        l > 0.0f ? l / parameters.repeat_penalty : l * parameters.repeat_penalty;
-    keys[token] = keyOf(penalized, token);
+    copy[token] = l > 0.0f ? l / parameters.repeat_penalty : l * parameters.repeat_penalty;
+  }
+  return copy;
+}
+
+/// exp(value(logit) - value(the first logit)) of each key.
+template <typename Value>
+void probabilities(const uint64_t *keys, int64_t count, float *p, Value value) {
+  const Lanes first = value(broadcast(logitOf(keys[0])));
+  for (int64_t i = 0; i < count; i += kLanes) {
+    alignas(64) float some[kLanes] = {};
+    const int64_t here = least(kLanes, count - i);
+    for (int64_t j = 0; j < here; ++j)
+      some[j] = logitOf(keys[i + j]);
+    storeSome(expLanes(sub(value(load(some)), first)), p + i, here);
   }
 }
 
-/// How many of the kept keys top_p and min_p leave.
-int64_t truncate(const writ_sample_parameters &parameters, const uint64_t *keys, int64_t count) {
-  const float first = logitOf(keys[0]);
+float sumOf(const float *p, int64_t count) {
+  float sum = 0.0f;
+  for (int64_t i = 0; i < count; ++i)
+    sum += p[i];
+  return sum;
+}
+
+/// How many of the kept keys top_p and min_p leave. `p` is scratch.
+int64_t truncate(const writ_sample_parameters &parameters, const uint64_t *keys, int64_t count,
+                 float *p) {
   int64_t kept = count;
+  if (parameters.top_p >= 1.0f && parameters.min_p <= 0.0f)
+    return kept;
+  probabilities(keys, count, p, [](Lanes logit) { return logit; });
   if (parameters.top_p < 1.0f) {
-    float sum = 0.0f;
-    for (int64_t i = 0; i < count; ++i)
-      sum += expF32(logitOf(keys[i]) - first);
-    const float wanted = parameters.top_p * sum;
+    const float wanted = parameters.top_p * sumOf(p, count);
     float running = 0.0f;
     for (int64_t i = 0; i < count; ++i) {
-      running += expF32(logitOf(keys[i]) - first);
+      running += p[i];
       if (running >= wanted) {
         kept = i + 1;
         break;
@@ -148,56 +207,54 @@ int64_t truncate(const writ_sample_parameters &parameters, const uint64_t *keys,
   if (parameters.min_p > 0.0f) {
     const float least = parameters.min_p * 1.0f; // p_0 = exp(0) = 1
     int64_t i = 0;
-    while (i < kept && expF32(logitOf(keys[i]) - first) >= least)
+    while (i < kept && p[i] >= least)
       ++i;
     kept = i > 0 ? i : 1;
   }
   return kept;
 }
 
-int32_t draw(const writ_sample_parameters &parameters, const uint64_t *keys, int64_t count) {
-  const float temperature = parameters.temperature;
-  const float first = logitOf(keys[0]) / temperature;
-  const auto probability = [&](int64_t i) {
-    return expF32(logitOf(keys[i]) / temperature - first);
-  };
-  float sum = 0.0f;
-  for (int64_t i = 0; i < count; ++i)
-    sum += probability(i);
+/// `p` is scratch.
+int32_t draw(const writ_sample_parameters &parameters, const uint64_t *keys, int64_t count,
+             float *p) {
+  const Lanes temperature = broadcast(parameters.temperature);
+  probabilities(keys, count, p, [&](Lanes logit) { return div(logit, temperature); });
   const uint32_t word = philoxFirstWord(parameters.seed, parameters.position, parameters.stream);
-  const float wanted = static_cast<float>(word >> 8) * 0x1p-24f * sum;
+  const float wanted = static_cast<float>(word >> 8) * 0x1p-24f * sumOf(p, count);
   float running = 0.0f;
   for (int64_t i = 0; i < count; ++i) {
-    running += probability(i);
+    running += p[i];
     if (running > wanted)
       return idOf(keys[i]);
   }
   return idOf(keys[count - 1]);
 }
 
+/// Each of `keys` and `other` holds a key for each token.
 int32_t sampleRow(const float *logits, int64_t vocabulary, const writ_sample_parameters &parameters,
                   uint64_t *keys, uint64_t *other) {
   if (!allFinite(logits, vocabulary))
     return -1;
-  for (int64_t i = 0; i < vocabulary; ++i)
-    keys[i] = keyOf(logits[i], i);
   if (parameters.repeat_penalty != 1.0f)
-    penalize(parameters, logits, vocabulary, keys);
-  if (parameters.temperature == 0.0f) {
-    uint64_t best = keys[0];
-    for (int64_t i = 1; i < vocabulary; ++i)
-      best = keys[i] < best ? keys[i] : best;
-    return idOf(best);
-  }
+    logits = penalize(parameters, logits, vocabulary, reinterpret_cast<float *>(other));
+  if (parameters.temperature == 0.0f)
+    return largestLogit(logits, vocabulary);
   int64_t count = vocabulary;
   if (parameters.top_k > 0 && parameters.top_k < count)
     count = parameters.top_k;
-  if (count < vocabulary / 8)
-    selectLeast(keys, vocabulary, count);
-  else
+  if (count < vocabulary / 8) {
+    selectLeast(logits, vocabulary, count, keys);
+  } else {
+    for (int64_t i = 0; i < vocabulary; ++i)
+      keys[i] = keyOf(logits[i], i);
     sortKeys(keys, other, vocabulary);
-  count = truncate(parameters, keys, count);
-  return draw(parameters, keys, count);
+    uint64_t *sorted = other;
+    other = keys;
+    keys = sorted;
+  }
+  auto *p = reinterpret_cast<float *>(other);
+  count = truncate(parameters, keys, count, p);
+  return draw(parameters, keys, count, p);
 }
 
 } // namespace
