@@ -171,8 +171,9 @@ TEST_F(Evidence, C7_AProviderIsBoundToContractSourceAndOracle) {
   size_t providers = 0;
   for (const EvidenceNeed &each : catalogNeeds(catalog)) {
     if (each.kind == "contract") { // whether a provider keeps it or not
-      EXPECT_EQ(each.bound, (std::vector<std::string>{"contract:" + each.subject, "functions",
-                                                      "vocabulary", "reference", "oracle"}));
+      EXPECT_EQ(each.bound,
+                (std::vector<std::string>{"contract:" + each.subject, "functions", "vocabulary",
+                                          "reference", "oracle", "inputs:contract"}));
     }
     if (each.kind != "provider")
       continue;
@@ -181,7 +182,7 @@ TEST_F(Evidence, C7_AProviderIsBoundToContractSourceAndOracle) {
                                          "flags:" + each.subject};
     for (const std::string &contract : catalog.kernelMaps().at(each.subject).contracts)
       expected.push_back("contract:" + contract);
-    for (const char *key : {"functions", "vocabulary", "reference"})
+    for (const char *key : {"functions", "vocabulary", "reference", "inputs:provider"})
       expected.push_back(key);
     EXPECT_EQ(each.bound, expected);
   }

@@ -134,10 +134,11 @@ TEST(InvarianceRules, C2_E304_AContractSaysEachFieldThatDecides) {
 TEST(InvarianceRules, C2_E305_ARuleSpeaksOfTheVocabularysWords) {
   EditedTree words;
   words.replace(kInvariance, "\"fp16_rounded\",", "\"fp16_round\",");
-  EXPECT_EQ(words.fault(), at(words, kInvariance, "\"fp16_round\"") +
-                               ": error: 'fp16_round' is not a word of 'precision' [E305]\n" +
-                               endOf(words, kVocabulary, "\"precision\": {") +
-                               ": note: words are declared here; nearest: 'fp16_rounded'\n");
+  EXPECT_EQ(words.fault(),
+            at(words, kInvariance, "\"fp16_round\"") +
+                ": error: 'fp16_round' is not a word of 'precision' [E305]\n" +
+                endOf(words, kVocabulary, "\"precision\": {") +
+                ": note: words are declared here; nearest: 'fp16_rounded', 'bf16_rounded'\n");
   EditedTree lists;
   lists.edit(kInvariance, [](Value &json) { json["words"]["masks"] = json["words"]["mask"]; });
   EXPECT_EQ(lists.fault(), at(lists, kInvariance, "\"masks\"") +

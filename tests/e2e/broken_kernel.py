@@ -1,10 +1,12 @@
 """A package whose gate gives other bits where more than one thread runs it: what a check of bits must see."""
 import pathlib
+import re
 import shutil
 import subprocess
 
+POOL = pathlib.Path(__file__).parents[2] / "runtime" / "src" / "pool" / "thread_pool.cpp"
 OP = "blk.0.ffn_act"
-# The first row of each part but the first, which begins where another thread's ends.
+# The first row of each chunk but the first; one thread alone has one chunk.
 BROKEN = """
 void broken_body(const void *args, int64_t begin, int64_t end) {
   PROVIDER_scalar(args, begin, end);
@@ -19,9 +21,12 @@ void broken_threaded(const writ_step *step, uint32_t call, const PROVIDER_args &
 """
 
 
+CHUNKS = int(re.search(r"kChunks = (\d+);", POOL.read_text())[1])
+
+
 def first_wrong_position(rows, threads):
-    """Of a step of `rows` rows that begins at position 0: where the second part of them begins."""
-    return rows // threads + (rows % threads > 0)
+    """Of a step of `rows` rows that begins at position 0: where the second chunk of the first thread's rows begins."""
+    return -(-(-(-rows // threads)) // CHUNKS)
 
 
 def break_gate(package, root, *options):

@@ -44,6 +44,9 @@ protected:
     model.profile = "portable";
     model.instance =
         instantiate(model.catalog, findCircuit(model.catalog, *model.file), *model.file);
+    model.tokenizer.model = "gpt2"; // as little of one as can be written
+    model.tokenizer.preTokenizer = "gpt-2";
+    model.tokenizer.tokens = {"a"};
     model.call = compileTiny(model.catalog, model.profile).callModel();
     return model;
   }

@@ -33,9 +33,13 @@ struct Options {
 /// threads as the obligations name.
 std::vector<Variant> variants() {
   std::vector<Variant> list{{writ_isa_best(), 2}};
+  std::vector<int32_t> isas; // of this machine, the best first
+  for (int32_t isa = writ_isa_best(); isa >= 0; --isa)
+    if (writ_isa_supported(isa))
+      isas.push_back(isa);
   const int32_t threads[] = {1, 3, 7};
-  for (int isa = writ_isa_best(), i = 0; i < 3; ++i)
-    list.push_back({isa > 0 ? isa - i % (isa + 1) : 0, threads[i]});
+  for (size_t i = 0; i < std::max(isas.size(), std::size(threads)); ++i)
+    list.push_back({isas[i % isas.size()], threads[i % std::size(threads)]});
   return list;
 }
 

@@ -320,7 +320,7 @@ TEST_F(PackageTest, C10_CodeThatDoesNotBelongToTheLockIsRefused) {
   };
   const std::string other(64, 'b');
   refusedModel([](auto &model) { model.abi = 7; }, WRIT_VERSION_MISMATCH,
-               "ABI 7, this library runs 2");
+               "ABI 7, this library runs " + std::to_string(WRIT_MODEL_ABI));
   refusedModel([&](auto &model) { model.resolution_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,
                "resolution_sha256 " + other);
   refusedModel([&](auto &model) { model.call_sha256 = other.c_str(); }, WRIT_DIGEST_MISMATCH,

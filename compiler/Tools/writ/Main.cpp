@@ -232,6 +232,7 @@ int dispatch(int argc, char **argv) {
       {"run", run.target}, {"score", score.target}, {"bench", bench.target}};
   const auto target = targets.find(name);
   if (name == "compile" || name == "verify" || name == "profile" || name == "trace" ||
+      (name == "digests" && !digests.model.empty()) ||
       (target != targets.end() && !isPackage(target->second)))
     needCompiler(argv);
   run.compile.given = score.compile.given = bench.compile.given = profile.compile.given =

@@ -5,7 +5,7 @@
 //
 //   circuit     2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c
 //   profile     4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0
-//   resolution  99c2bad98a7dae074bc7f7b37f003755ab459a69afc8180d459d2a994a78d06f
+//   resolution  562b54d14f3b52c6d7d332e1e5893fb5f0a3242f76101224d870f9607cb1e5e3
 #include "model.h"
 
 #include "writ/kernels/attention_f16_tiles32_chunks256.h"
@@ -347,8 +347,8 @@ const writ_model_desc kModel = {
     .name = "tiny",
     .circuit = "llama",
     .profile = "portable",
-    .resolution_sha256 = "99c2bad98a7dae074bc7f7b37f003755ab459a69afc8180d459d2a994a78d06f",
-    .call_sha256 = "221a4ab949adccdb510cdca9be6ed7c0df6b8b39537ba4fddf8c53b3d077fdaa",
+    .resolution_sha256 = "562b54d14f3b52c6d7d332e1e5893fb5f0a3242f76101224d870f9607cb1e5e3",
+    .call_sha256 = "5f0c4d0faf21dd7e8c455151f0aa8965ffb56c2822ed31fec2e4877e282ea53e",
     .model_sha256 = "",
     .circuit_sha256 = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c",
     .profile_sha256 = "4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0",

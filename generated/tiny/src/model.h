@@ -5,7 +5,7 @@
 //
 //   circuit     2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c
 //   profile     4d0fcb1717b87d6d5ada29bed701f15d737094a3231ff53dca3fc3c20e2e82f0
-//   resolution  99c2bad98a7dae074bc7f7b37f003755ab459a69afc8180d459d2a994a78d06f
+//   resolution  562b54d14f3b52c6d7d332e1e5893fb5f0a3242f76101224d870f9607cb1e5e3
 #pragma once
 
 #include "writ/model_abi.h"
