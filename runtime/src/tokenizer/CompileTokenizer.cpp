@@ -145,11 +145,12 @@ std::string write(const TokenizerData &data, const std::vector<uint32_t> &slots,
   }
   std::vector<uint32_t> mergeSlots = emptySlots(model.merges.size());
   for (size_t rank = 0; rank < model.merges.size(); ++rank) {
-    const auto [left, right, result] = model.merges[rank];
-    const SlotSearch found = searchSlots(mergeSlots, pairHash(left, right), [&](int32_t other) {
+    const TablesMerge &own = model.merges[rank];
+    const auto isOwn = [&](int32_t other) {
       const TablesMerge &merge = model.merges[static_cast<size_t>(other)];
-      return merge.left == left && merge.right == right;
-    });
+      return merge.left == own.left && merge.right == own.right;
+    };
+    const SlotSearch found = searchSlots(mergeSlots, pairHash(own.left, own.right), isOwn);
     if (found.index < 0) // of a merge that stands there twice, the first counts
       mergeSlots[found.freeEntry] = static_cast<uint32_t>(rank) + 1;
   }

@@ -83,11 +83,11 @@ bool TokenizerTables::open(Bytes given, size_t size, std::string *error) {
   if (const std::string why = checkHeader(size); !why.empty())
     return fail(why);
   text = textOf(TablesSection::text);
-  const bool whole = view(TablesSection::ends, &tokenEnds) & view(TablesSection::scores, &scores) &
-                     view(TablesSection::types, &types) & view(TablesSection::slots, &slots) &
-                     view(TablesSection::merges, &mergeList) &
-                     view(TablesSection::mergeSlots, &mergeSlots) &
-                     view(TablesSection::endOfGeneration, &ends_);
+  const bool whole =
+      view(TablesSection::ends, &tokenEnds) && view(TablesSection::scores, &scores) &&
+      view(TablesSection::types, &types) && view(TablesSection::slots, &slots) &&
+      view(TablesSection::merges, &mergeList) && view(TablesSection::mergeSlots, &mergeSlots) &&
+      view(TablesSection::endOfGeneration, &ends_);
   if (!whole)
     return fail("a section ends inside an element");
   const size_t count = tokenEnds.size();
