@@ -38,7 +38,6 @@ import numpy as np
 
 import evidence_report
 import numerics
-import profiles  # beside the folder of this script
 from oracles import (
     GREEDY_PROMPT,
     GREEDY_TOKENS,
@@ -52,6 +51,7 @@ from oracles import (
     text_ids,
     write_json,
 )
+import profiles  # noqa: E402  found where oracles looks
 
 PROFILES = ("f32", "portable")
 MEANING_NMSE = 2e-6
