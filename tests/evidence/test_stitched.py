@@ -32,7 +32,7 @@ class Stitched(TestCase):
         ops = [op for providers in report["ops"].values() for op in providers.values()]
         self.assertTrue(all(op["elements"] > 0 and op["differences"] == 0 for op in ops))
         # Threads 1, 2, 3, 7 all gave what the reference gave.
-        self.assertEqual(sorted(session["threads"] for session in report["sessions"]), [1, 2, 3, 7])
+        self.assertEqual({session["threads"] for session in report["sessions"]}, {1, 2, 3, 7})
         self.assertGreater(report["inputs_traced"], 0)
         self.assertIn("linear", report["controls"]["a changed weight"])
 
