@@ -70,10 +70,23 @@ class Profile(TestCase):
         self.assertAlmostEqual(call["floor_seconds"] / floor, 1)
         self.assertAlmostEqual(call["of_ceiling"], floor / call["seconds"])
 
+    def test_ABodyWithAnInstructionForItIsJudgedByThePeakOfThat(self):
+        target = package(random_model("--type", "bf16", name="tiny-bf16"), "--bringup", "--profile", "bf16")
+        words = ("profile", target, "-p", "512", "-n", "0", "-r", "1", "-t", "1", "--json")
+        best = json.loads(self.writ(*words)[0])
+        if best["isa"] != "avx512bf16":
+            self.skipTest("this machine has no products of bfloat16")
+        for said, key in ((best, "bf16_ops_per_s"),
+                          (json.loads(self.writ(*words, "--isa", "avx512")[0]), "f32_ops_per_s")):
+            call = self.call(said["phases"][0], "blk.0.ffn_up")
+            ceilings = said["ceilings"]
+            floor = max(call["bytes"] / ceilings["large_page_bytes_per_s"], call["operations"] / ceilings[key])
+            self.assertAlmostEqual(call["floor_seconds"] / floor, 1, msg=key)
+
     def test_TheTextHasATableOfKindsAndTheSlowestCalls(self):
         out, _ = self.writ("profile", tiny_package(), "-p", "16", "-n", "2", "-r", "1", "-d", "3", "--calls", "2")
         self.assertRegex(out.splitlines()[1], r"^ceilings: [\d.]+ GB/s read from large pages, \d+ GOP/s of 8-bit codes, "
-                                              r"\d+ GFLOP/s of binary32$")
+                                              r"\d+ GFLOP/s of binary32(, \d+ of bfloat16 products)?$")
         for phase in ("prefill of 16 tokens at depth 3: ", "decode of 2 tokens at depth 3: "):
             self.assertIn(phase, out)
         slowest = [block.split("\n\n")[0].splitlines() for block in out.split("| slowest calls ")[1:]]

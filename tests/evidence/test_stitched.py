@@ -31,8 +31,11 @@ class Stitched(TestCase):
         self.assertIn(storage, report["storages"])
         ops = [op for providers in report["ops"].values() for op in providers.values()]
         self.assertTrue(all(op["elements"] > 0 and op["differences"] == 0 for op in ops))
-        # Threads 1, 2, 3, 7 all gave what the reference gave.
-        self.assertEqual({session["threads"] for session in report["sessions"]}, {1, 2, 3, 7})
+        # Threads 1, 2, 3, 7 and the scalar bodies all gave what the reference gave, each session in a way of its own.
+        ways = [(session["isa"], session["threads"]) for session in report["sessions"]]
+        self.assertEqual(len(set(ways)), len(ways), ways)
+        self.assertEqual({threads for _, threads in ways}, {1, 2, 3, 7})
+        self.assertIn("scalar", {isa for isa, _ in ways})
         self.assertGreater(report["inputs_traced"], 0)
         self.assertIn("linear", report["controls"]["a changed weight"])
 

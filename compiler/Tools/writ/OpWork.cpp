@@ -44,11 +44,14 @@ OpWork &OpWork::operator+=(const OpWork &other) {
   bytes += other.bytes;
   operations += other.operations;
   ofCodes = ofCodes || other.ofCodes;
+  ofBfloats = ofBfloats || other.ofBfloats;
   return *this;
 }
 
 double OpWork::floor(const Ceilings &ceilings) const {
-  const double peak = ofCodes ? ceilings.int8Operations : ceilings.floatOperations;
+  const double peak = ofCodes     ? ceilings.int8Operations
+                      : ofBfloats ? ceilings.bfloatOperations
+                                  : ceilings.floatOperations;
   return std::max(bytes / ceilings.readBytes(), operations / peak);
 }
 

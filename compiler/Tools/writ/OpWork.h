@@ -12,7 +12,8 @@ namespace writ::tool {
 /// an op computes is bound by its bytes.
 struct OpWork {
   double bytes = 0, operations = 0;
-  bool ofCodes = false; ///< the operations are of 8-bit codes, not of binary32
+  bool ofCodes = false;   ///< the operations are of 8-bit codes, not of binary32
+  bool ofBfloats = false; ///< the body that ran multiplies bfloat16 by instructions of their own
 
   OpWork &operator+=(const OpWork &other);
   /// The least time that the ceilings allow, in seconds.

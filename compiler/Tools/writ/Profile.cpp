@@ -117,13 +117,14 @@ private:
     check(status, error, "step");
   }
 
-  static void see(void *user, const writ_step *step, uint32_t call, const writ_provider *,
+  static void see(void *user, const writ_step *step, uint32_t call, const writ_provider *provider,
                   const void *) {
     Profiler &self = *static_cast<Profiler *>(user);
     const Clock::time_point end = Clock::now();
     if (call < self.now.calls.size()) {
       Entry &entry = self.now.calls[call];
-      const OpWork work = workOf(self.facts.calls[call], self.facts.kvGroups, *step->rows);
+      OpWork work = workOf(self.facts.calls[call], self.facts.kvGroups, *step->rows);
+      work.ofBfloats = writ_traced_isa(step, provider) == WRIT_ISA_AVX512BF16;
       ++entry.runs;
       entry.seconds += std::chrono::duration<double>(end - self.last).count();
       entry.floor += work.floor(self.ceilings);
@@ -272,12 +273,15 @@ Object ceilingsJson(const Ceilings &ceilings) {
 void printText(const Object &json, const Ceilings &ceilings, const ProfileCommand &command) {
   printLine(fmt::format(
       "{}, {} under {}, {} threads, {}\nceilings: {:.1f} GB/s read from {}, {:.0f} GOP/s of 8-bit "
-      "codes, {:.0f} GFLOP/s of binary32",
+      "codes, {:.0f} GFLOP/s of binary32{}",
       json.at("model_name").get<std::string>(), json.at("circuit").get<std::string>(),
       json.at("profile").get<std::string>(), ceilings.threads, writ_isa_name(ceilings.isa),
       ceilings.readBytes() / 1e9,
       ceilings.mappedBytes > ceilings.largePageBytes ? "a mapped file" : "large pages",
-      ceilings.int8Operations / 1e9, ceilings.floatOperations / 1e9));
+      ceilings.int8Operations / 1e9, ceilings.floatOperations / 1e9,
+      ceilings.bfloatOperations > 0
+          ? fmt::format(", {:.0f} of bfloat16 products", ceilings.bfloatOperations / 1e9)
+          : ""));
   for (const Object &phase : json.at("phases"))
     printPhase(phase, command.depth, command.calls);
 }
