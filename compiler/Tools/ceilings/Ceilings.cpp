@@ -115,18 +115,17 @@ double largePageRate(int threads) {
   return rate;
 }
 
-double peakRate(int threads, int64_t operations, const std::function<void(int64_t)> &loop) {
+template <typename Result> double peakRate(int threads, const PeakLoop<Result> &loop) {
+  const auto run = [&](int64_t rounds) { sink += int64_t(loop.run(rounds)); };
   int64_t rounds = 1024;
-  while (timeOf(1, [&](int) { loop(rounds); }) < kSeconds)
+  while (timeOf(1, [&](int) { run(rounds); }) < kSeconds)
     rounds *= 2;
-  return double(operations) * double(rounds) * threads /
-         bestTime(threads, [&](int) { loop(rounds); });
+  return double(loop.operationsPerRound) * double(rounds) * threads /
+         bestTime(threads, [&](int) { run(rounds); });
 }
 
 const PeakLoops &loopsOf(writ_isa isa) {
 #if defined(__x86_64__)
-  if (isa >= WRIT_ISA_AVX512BF16)
-    return kPeakAvx512Bf16;
   if (isa >= WRIT_ISA_AVX512)
     return kPeakAvx512;
   if (isa >= WRIT_ISA_AVX2)
@@ -143,14 +142,12 @@ Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file) {
   Ceilings result{isa, threads};
   result.mappedBytes = mappedRate(file, threads);
   result.largePageBytes = largePageRate(threads);
-  result.int8Operations = peakRate(threads, loops.int8OperationsPerRound,
-                                   [&](int64_t rounds) { sink += loops.int8(rounds); });
-  result.floatOperations = peakRate(threads, loops.floatOperationsPerRound,
-                                    [&](int64_t rounds) { sink += int64_t(loops.floats(rounds)); });
-  if (loops.bfloats)
-    result.bfloatOperations =
-        peakRate(threads, loops.bfloatOperationsPerRound,
-                 [&](int64_t rounds) { sink += int64_t(loops.bfloats(rounds)); });
+  result.int8Operations = peakRate(threads, loops.int8);
+  result.floatOperations = peakRate(threads, loops.floats);
+#if defined(__x86_64__)
+  if (isa >= WRIT_ISA_AVX512BF16)
+    result.bfloatOperations = peakRate(threads, kPeakAvx512Bf16);
+#endif
   return result;
 }
 

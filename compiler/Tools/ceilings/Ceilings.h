@@ -30,18 +30,23 @@ struct Ceilings {
 /// measured. `isa` must be one that the machine has.
 Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file);
 
-/// The loops of one instruction set: `rounds` times as many operations as the constant says, with
-/// nothing in memory. The result is of no meaning and keeps the work alive.
-struct PeakLoops {
-  int64_t int8OperationsPerRound, floatOperationsPerRound;
-  int64_t (*int8)(int64_t rounds);
-  float (*floats)(int64_t rounds);
-  int64_t bfloatOperationsPerRound = 0;
-  float (*bfloats)(int64_t rounds) = nullptr;
+/// A loop: `rounds` times as many operations as the constant says, with nothing in memory. The
+/// result is of no meaning and keeps the work alive.
+template <typename Result> struct PeakLoop {
+  int64_t operationsPerRound;
+  Result (*run)(int64_t rounds);
 };
-extern const PeakLoops kPeakScalar;
+
+/// The loops of one instruction set. Their sources are compiled for it, so nothing of them may run
+/// before somebody has looked at the processor: `constinit`, no initialiser at program start.
+struct PeakLoops {
+  PeakLoop<int64_t> int8;
+  PeakLoop<float> floats;
+};
+extern constinit const PeakLoops kPeakScalar;
 #if defined(__x86_64__)
-extern const PeakLoops kPeakAvx2, kPeakAvx512, kPeakAvx512Bf16;
+extern constinit const PeakLoops kPeakAvx2, kPeakAvx512;
+extern constinit const PeakLoop<float> kPeakAvx512Bf16;
 #endif
 
 } // namespace writ::tool

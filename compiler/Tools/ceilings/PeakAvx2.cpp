@@ -30,7 +30,7 @@ float floats(int64_t rounds) {
 
 } // namespace
 
-const PeakLoops kPeakAvx2{2 * 32 * kPeakSums, 2 * 8 * kPeakSums, int8, floats};
+constinit const PeakLoops kPeakAvx2{{2 * 32 * kPeakSums, int8}, {2 * 8 * kPeakSums, floats}};
 
 } // namespace writ::tool
 #endif

@@ -27,7 +27,7 @@ float floats(int64_t rounds) {
 
 } // namespace
 
-const PeakLoops kPeakAvx512{2 * 64 * kPeakSums, 2 * 16 * kPeakSums, int8, floats};
+constinit const PeakLoops kPeakAvx512{{2 * 64 * kPeakSums, int8}, {2 * 16 * kPeakSums, floats}};
 
 } // namespace writ::tool
 #endif

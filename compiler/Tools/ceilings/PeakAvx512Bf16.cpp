@@ -17,12 +17,7 @@ float bfloats(int64_t rounds) {
 
 } // namespace
 
-const PeakLoops kPeakAvx512Bf16{kPeakAvx512.int8OperationsPerRound,
-                                kPeakAvx512.floatOperationsPerRound,
-                                kPeakAvx512.int8,
-                                kPeakAvx512.floats,
-                                2 * 32 * kPeakSums,
-                                bfloats};
+constinit const PeakLoop<float> kPeakAvx512Bf16{2 * 32 * kPeakSums, bfloats};
 
 } // namespace writ::tool
 #endif

@@ -39,6 +39,6 @@ float floats(int64_t rounds) {
 
 } // namespace
 
-const PeakLoops kPeakScalar{2 * kLanes, 2 * kLanes, int8, floats};
+constinit const PeakLoops kPeakScalar{{2 * kLanes, int8}, {2 * kLanes, floats}};
 
 } // namespace writ::tool
