@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import WRIT, TestCase, main, tiny_package
+from harness import WRIT, TestCase, main, package, random_model, tiny_package
 
 EMULATOR = "qemu-x86_64"
 # SSE4.2 alone; AVX without AVX2.
@@ -33,9 +33,21 @@ class OldProcessor(TestCase):
         here = json.loads(self.writ(*score)[0])
         for processor in PROCESSORS:
             self.assertTrue(self.on(processor, "--version")[0].startswith("writ "), processor)
-            there = json.loads(self.on(processor, *score)[0])
+            out, err = self.on(processor, *score)
+            self.assertEqual(err, "writ: note: this processor has none of the instruction sets that the kernels are written "
+                                  "for; scalar code gives the same bits, slowly\n")
+            there = json.loads(out)
             self.assertEqual(there, {**here, "isa": "scalar", "threads": there["threads"]}, processor)
             self.assertIn("this machine supports 'scalar' at best", self.on(processor, *score, "--isa", "avx2", code=3)[1])
+
+    def test_S4_APackageThatRequiresMoreIsRefused(self):
+        self.need_plain_libraries()
+        demanding = package(random_model(), "--bringup", "--least-isa", "avx2")
+        self.writ("run", demanding, "--prompt", "ab", "--max-tokens", "1")
+        for options in ((), ("--isa", "scalar")):
+            _, err = self.on("SandyBridge", "run", demanding, "--prompt", "ab", *options, code=3)
+            self.assertIn("the package was compiled to run with 'avx2' or more, but this machine supports 'scalar' at best; "
+                          "compile the model without --least-isa [E050]\n", err)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,8 @@ TEST_F(PackageTest, N18_EachFieldOfAWrongKindIsNamed) {
   };
   with("/package_version", "1", "field 'package_version' is \"1\"");
   with("/production", 1, "field 'production' is 1, expected true or false");
+  with("/least_isa", "sse9",
+       "field 'least_isa' is \"sse9\", expected an instruction set that this library knows");
   with("/weights/bytes", -1, "field 'weights.bytes' is -1");
   with("/weights/bytes", 0.5, "field 'weights.bytes' is 0.5");
   with("/weights/bytes", uint64_t(1) << 63, "field 'weights.bytes' is 9223372036854775808");
@@ -372,6 +374,32 @@ TEST_F(PackageTest, C7_ABringupPackageSaysSo) {
   info.struct_size = sizeof info;
   ASSERT_EQ(writ_package_get_info(package, &info, nullptr), WRIT_OK);
   EXPECT_EQ(info.production, 0);
+}
+
+TEST_F(PackageTest, S4_AMachineThatLacksWhatThePackageRequiresIsRefused) {
+  const auto session = [&](const char *least) {
+    toy::changeLock(folder.path("p"), [&](Json &lock) { lock["least_isa"] = least; });
+    EXPECT_EQ(writ_package_open_linked(toy::alikeModel(), folder.path("p").c_str(), nullptr,
+                                       &package, &error),
+              WRIT_OK);
+    writ_session *created = nullptr;
+    const writ_status status = writ_session_create(package, nullptr, &created, &error);
+    writ_session_destroy(created, nullptr);
+    writ_package_close(package, nullptr);
+    package = nullptr;
+    return status;
+  };
+  EXPECT_EQ(session(writ_isa_name(writ_isa_best())), WRIT_OK) << error.text;
+#if defined(__x86_64__)
+  const std::string foreign = "neon";
+#else
+  const std::string foreign = "avx2";
+#endif
+  EXPECT_EQ(session(foreign.c_str()), WRIT_UNSUPPORTED);
+  EXPECT_EQ(std::string(error.text), "the package was compiled to run with '" + foreign +
+                                         "' or more, but this machine supports '" +
+                                         writ_isa_name(writ_isa_best()) +
+                                         "' at best; compile the model without --least-isa");
 }
 
 TEST_F(PackageTest, N18_InfoIsWhatTheLockAndTheModelSay) {

@@ -28,9 +28,10 @@ enum ExitCode : int {
 struct CompileOptions {
   std::string profile = "portable";
   std::string target = "cpu";
-  std::string data; ///< root of contracts/, kernel_maps/, circuits/; empty: the installed ones
-  std::string cxx;  ///< host compiler; empty: c++
-  std::string kv;   ///< storage of K and V; empty: the circuit's
+  std::string data;     ///< root of contracts/, kernel_maps/, circuits/; empty: the installed ones
+  std::string cxx;      ///< host compiler; empty: c++
+  std::string kv;       ///< storage of K and V; empty: the circuit's
+  int32_t leastIsa = 0; ///< a writ_isa, without which the package refuses to run
   bool bringup = false;
   std::vector<std::string> require; ///< dimensions that every contract has to be invariant under
   std::vector<std::string> given;   ///< names of those that stand on the command line

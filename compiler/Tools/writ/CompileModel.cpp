@@ -125,6 +125,7 @@ CompiledModel compileModel(const std::string &path, const CompileOptions &option
   model.catalog = Catalog::load(dataPaths(options.data), linkedFunctions());
   const Profile &profile = findProfile(model.catalog, options.profile);
   model.profile = profile.id;
+  model.leastIsa = options.leastIsa;
   requireTarget(model.catalog, options.target);
   checkDimensionNames(model.catalog, options.require);
   if (!options.kv.empty())

@@ -20,6 +20,7 @@ struct CompiledModel {
   std::string fileSha256;
   Catalog catalog;
   std::string profile;
+  int32_t leastIsa = 0; ///< a writ_isa
   CircuitInstance instance;
   TokenizerData tokenizer;
   std::optional<ChatTemplate> chat;

@@ -34,9 +34,9 @@ void compare(const Json &a, const Json &b, std::vector<std::string> &path,
 
 /// Sections in the order of reading; one that is not here comes last.
 size_t rankOf(const LockChange &change) {
-  static constexpr const char *order[] = {"model",      "profile",   "circuit",   "target",
-                                          "production", "contracts", "providers", "resolutions",
-                                          "weights",    "tokenizer", "chat",      "files"};
+  static constexpr const char *order[] = {
+      "model",     "profile",     "circuit", "target",    "least_isa", "production", "contracts",
+      "providers", "resolutions", "weights", "tokenizer", "chat",      "files"};
   return size_t(std::find(std::begin(order), std::end(order), change.path.front()) -
                 std::begin(order));
 }

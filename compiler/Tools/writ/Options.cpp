@@ -123,11 +123,11 @@ std::string isaNames() {
   return fmt::format("{}", fmt::join(known, ", "));
 }
 
-int32_t parseIsa(const std::string &text) {
+int32_t parseIsa(const std::string &text, const char *option = "--isa") {
   const int32_t isa = writ_isa_from_name(text.c_str());
   if (isa >= 0)
     return isa;
-  throw UsageError({"--isa"}, "E051", fmt::format("'{}' is not an instruction set", text),
+  throw UsageError({option}, "E051", fmt::format("'{}' is not an instruction set", text),
                    {{{}, "known: " + isaNames()}});
 }
 
@@ -190,6 +190,13 @@ void addCompileOptions(CLI::App *app, CompileOptions &options) {
   app->add_option("--kv", options.kv,
                   "storage of K and V, one that the profile has (default: the circuit's)")
       ->type_name("STORAGE")
+      ->group(kCompileGroup);
+  app->add_option_function<std::string>(
+         "--least-isa",
+         [&](const std::string &text) { options.leastIsa = parseIsa(text, "--least-isa"); },
+         "refuse to run where the processor lacks this instruction set (default: scalar, runs "
+         "everywhere)")
+      ->type_name("NAME")
       ->group(kCompileGroup);
   addDataOption(app, options.data)->group(kCompileGroup);
   app->add_option("--cxx", options.cxx, "host compiler of the emitted code (default: c++)")

@@ -79,6 +79,7 @@ nlohmann::json keyOf(const std::string &model, const CompileOptions &options) {
           {"profile", options.profile},
           {"target", options.target},
           {"kv", options.kv},
+          {"least_isa", options.leastIsa},
           // What was refused is not kept, and what is kept was not asked for this.
           {"require", options.require},
           {"bringup", options.bringup}};

@@ -160,11 +160,18 @@ SessionPtr openSession(const writ_package *package, const SessionOptions &option
     session.trace = ReadingLine::afterKernel;
     session.trace_user = shape.reading;
   }
+  if (options.isa < 0 && writ_isa_best() == WRIT_ISA_SCALAR)
+    std::fputs("writ: note: this processor has none of the instruction sets that the kernels are "
+               "written for; scalar code gives the same bits, slowly\n",
+               stderr);
   writ_session *created = nullptr;
   writ_error error;
   const writ_status status = writ_session_create(package, &session, &created, &error);
   if (status == WRIT_UNSUPPORTED) // an instruction set that the machine lacks, or binding threads
-    throw EnvironmentError({options.isa >= 0 ? "--isa" : "--pin"}, "E050", error.text);
+    throw EnvironmentError({options.isa >= 0 ? "--isa"
+                            : options.pin    ? "--pin"
+                                             : info.path},
+                           "E050", error.text);
   check(status, error, info.path);
   return SessionPtr(created);
 }

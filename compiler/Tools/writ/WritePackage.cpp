@@ -118,6 +118,8 @@ nlohmann::json lockOf(const CompiledModel &model, const WrittenWeights &weights,
   lock["writ_version"] = writ_version();
   lock["production"] = model.call.production;
   lock["target"] = model.call.target;
+  if (model.leastIsa != WRIT_ISA_SCALAR) // which every machine has
+    lock["least_isa"] = writ_isa_name(model.leastIsa);
   lock["model"] = {
       {"name", model.call.name}, {"format", model.file->format()}, {"sha256", model.fileSha256}};
   lock["circuit"] = {{"id", model.instance.circuit}, {"sha256", model.instance.circuitDigest}};

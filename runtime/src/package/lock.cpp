@@ -54,6 +54,12 @@ public:
       refuse("a whole number of 0 or more");
     return value.get<int64_t>();
   }
+  writ_isa isa() const {
+    const int32_t isa = writ_isa_from_name(text().c_str());
+    if (isa < 0)
+      refuse("an instruction set that this library knows");
+    return writ_isa(isa);
+  }
   bool flag() const {
     if (!value.is_boolean())
       refuse("true or false");
@@ -95,14 +101,16 @@ Lock parseLock(std::string_view text) {
     fail(WRIT_VERSION_MISMATCH,
          "{}: package_version is {}, this library reads {}; compile the model again", kLockFile,
          version, kPackageVersion);
-  root.knows({"schema", "package_version", "writ_version", "production", "target", "model",
-              "circuit", "profile", "contracts", "providers", "resolutions", "resolution_sha256",
-              "weights", "tokenizer", "chat", "files"});
+  root.knows({"schema", "package_version", "writ_version", "production", "target", "least_isa",
+              "model", "circuit", "profile", "contracts", "providers", "resolutions",
+              "resolution_sha256", "weights", "tokenizer", "chat", "files"});
   root["model"].knows({"name", "format", "sha256"});
   root["circuit"].knows({"id", "sha256"});
   root["profile"].knows({"id", "sha256"});
   Lock lock;
   lock.production = root["production"].flag();
+  if (root.has("least_isa"))
+    lock.leastIsa = root["least_isa"].isa();
   lock.modelName = root["model"]["name"].text();
   lock.modelSha256 = root["model"]["sha256"].digest();
   lock.circuit = root["circuit"]["id"].text();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "writ/kernel_abi.h"
 #include "writ/package_format.h"
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct LockedFile {
 
 struct Lock {
   bool production = false;
+  writ_isa leastIsa = WRIT_ISA_SCALAR; ///< without which the package refuses to run
   std::string modelName, modelSha256;
   std::string circuit, circuitSha256;
   std::string profile, profileSha256;

@@ -80,7 +80,12 @@ writ_session_options resolveOptions(const Package &package, const writ_session_o
       ThreadPool::kMaxThreads));
   inRange("pin", given.pin, 0, 1);
   pinsOf(out); // refuses more threads than processors
-  const writ_isa best = bestIsa();
+  const writ_isa best = bestIsa(), least = package.lock().leastIsa;
+  if (!supportsIsa(least))
+    fail(WRIT_UNSUPPORTED,
+         "the package was compiled to run with '{}' or more, but this machine supports '{}' at "
+         "best; compile the model without --least-isa",
+         writ_isa_name(least), writ_isa_name(best));
   if (given.isa == WRIT_ISA_BEST)
     out.isa = best;
   else if (given.isa < WRIT_ISA_SCALAR || given.isa >= WRIT_ISA_COUNT)
