@@ -1,17 +1,20 @@
-"""What scripts/run-tests runs together: tests of one GoogleTest program in one process.
+"""What scripts/run-tests runs together: tests of one program (scripts/programs.py) in one process.
 
 ctest starts a process for each test. A program of two thousand small tests then loads its libraries and reads its
 data two thousand times, which takes longer than the tests. A batch is a part of a program's tests, all registered
 alike; the program runs them in one process and its XML says how each of them ended.
 
-Nothing is lost by it. A program that ends in another way than GoogleTest ends (a signal, a sanitizer's status, no
+Nothing is lost by it. A program that ends in another way than such a program ends (a signal, a sanitizer's status, no
 XML) has its batch run again, one test in each process: that names the test that is at fault. Where each passes
 alone, the one that was running fails: it fails after others. A test that is registered and not in the program fails.
 """
 
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
+import functools
+import math
 import os
 import pathlib
 import re
@@ -20,26 +23,13 @@ import tempfile
 import time
 import xml.etree.ElementTree as xml
 
-# A part of a program, not the whole: several workers share it, and little is run again after a crash. Not too few:
-# tests that stand together share what they compute.
-SIZE = 200
-LIMIT_S = 1500  # of one process: ctest's own, against what hangs
-# What gtest_discover_tests sets. A test with any other property (a lock, a time limit, a fixture) is ctest's.
-ALIKE = {"WORKING_DIRECTORY", "ENVIRONMENT", "LABELS", "SKIP_REGULAR_EXPRESSION"}
-SKIP = [r"\[  SKIPPED \]"]
-FILTER = re.compile(r"--gtest_filter=([\w/.]+)")
+from programs import program_of
 
-
-@dataclasses.dataclass(frozen=True)
-class Program:
-    """What tests have in common that one process can run."""
-
-    command: tuple
-    folder: str
-    environment: tuple
-
-    def name(self):
-        return pathlib.Path(self.command[-1]).name
+LIMIT_S = 1500  # of one test: ctest's own, against what hangs
+# A batch takes no longer than the greater of these, a time and a share of all: no worker is left alone at the end.
+LONG_S = 15
+SHARE = 1 / 40
+ROOM = 8 << 30  # bytes of memory: logits of real models are the largest files
 
 
 @dataclasses.dataclass
@@ -49,29 +39,24 @@ class Result:
     output: str = ""
 
 
-def program_of(test):
-    """(program, GoogleTest's name of the test), or None where ctest has to run it."""
-    command = test.get("command", [])
-    found = FILTER.fullmatch(command[-2]) if len(command) > 2 else None
-    properties = {each["name"]: each["value"] for each in test.get("properties", [])}
-    if not found or command[-1] != "--gtest_also_run_disabled_tests" or not properties.keys() <= ALIKE:
-        return None
-    if properties.get("SKIP_REGULAR_EXPRESSION", SKIP) != SKIP:
-        return None
-    return Program(tuple(command[:-2]), properties.get("WORKING_DIRECTORY", "."),
-                   tuple(properties.get("ENVIRONMENT", ()))), found[1]  # fmt: skip
-
-
-def batches_of(tests):
-    """Each a program and some of its tests' names. All tests have a program."""
+def batches_of(tests, seconds=lambda program, name: 0):
+    """Each a program and some of its tests' names, neighbours. All tests have a program. `seconds`: what a test is to
+    take."""
     programs = collections.defaultdict(list)
     for test in tests:
         program, name = program_of(test)
         programs[program].append(name)
+    longest = max(LONG_S, SHARE * sum(seconds(program, name) for program, names in programs.items() for name in names))
     batches = []
     for program, names in programs.items():
-        count = -(-len(names) // SIZE)
-        batches += [(program, names[len(names) * i // count : len(names) * (i + 1) // count]) for i in range(count)]
+        total = math.inf
+        for name in names:
+            took = seconds(program, name)
+            if total + took > longest or len(batches[-1][1]) == program.kind.SIZE:
+                batches.append((program, []))
+                total = 0
+            batches[-1][1].append(name)
+            total += took
     return batches
 
 
@@ -101,22 +86,55 @@ def said_by(name, output):
     return output[start : end.end() if end else len(output)]
 
 
+@functools.cache
+def scratch():
+    """A file system in memory for the tests' own folders, or None: the usual place. A disk takes a quarter of a second
+    to copy the project's data for a test that breaks them, and waits at each file of a package."""
+    place = pathlib.Path("/dev/shm")
+    with contextlib.suppress(OSError):
+        status = os.statvfs(place)
+        is_usable = os.access(place, os.W_OK) and not status.f_flag & os.ST_NOEXEC
+        if is_usable and min(status.f_bavail * status.f_frsize, memory_available()) >= ROOM:
+            return str(place)
+    return None
+
+
+def memory_available():
+    """Bytes; 0 where the system does not say."""
+    found = re.search(r"^MemAvailable: +(\d+) kB$", pathlib.Path("/proc/meminfo").read_text(), re.M)
+    return 1024 * int(found[1]) if found else 0
+
+
+def wait(process, said):
+    """The exit status; None, once the process has been killed since the test that it began last does not end."""
+    while process.poll() is None:
+        left = said.stat().st_mtime + LIMIT_S - time.time()  # it says when a test begins
+        if left <= 0:
+            process.kill()
+            process.wait()
+            return None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(left)
+    return process.returncode
+
+
 def run_together(program, names):
     """(name → result, or None after an end that is not GoogleTest's; how it ended; output)."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GTEST_")}
     environment.update(each.split("=", 1) for each in program.environment)
-    with tempfile.TemporaryDirectory(prefix="writ-tests-") as folder:
+    with tempfile.TemporaryDirectory(prefix="writ-tests-", dir=scratch(), ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)  # some tests give up their user id
+        # GoogleTest's has a name of its own. What a test that was killed left goes, too.
+        environment["TMPDIR"] = environment["TEST_TMPDIR"] = folder
         flags, report, said = (pathlib.Path(folder) / name for name in ("flags", "report.xml", "output"))
-        flags.write_text("--gtest_filter=" + ":".join(names) + "\n")
-        command = [*program.command, f"--gtest_flagfile={flags}", f"--gtest_output=xml:{report}", "--gtest_color=no",
-                   "--gtest_also_run_disabled_tests"]  # fmt: skip
+        command = [*program.command, *program.kind.words(names, flags, report)]
         try:
             with said.open("wb") as file:
-                code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                                      cwd=program.folder, env=environment, timeout=LIMIT_S, check=False).returncode  # fmt: skip
-            how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
-        except subprocess.TimeoutExpired:
-            code, how = None, f"did not end in {LIMIT_S} s"
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                                           cwd=program.folder, env=environment)  # fmt: skip
+            code = wait(process, said)
+            how = (f"did not end in {LIMIT_S} s" if code is None else f"was ended by signal {-code}" if code < 0
+                   else f"ended with status {code}")  # fmt: skip
         except OSError as error:
             code, how = None, f"could not be started: {error.strerror}"
         output = said.read_text("utf-8", "replace") if said.exists() else ""
@@ -149,12 +167,14 @@ def run_batch(program, names):
     return results
 
 
-def run_all(batches, workers, seconds):
-    """(program, name) → result. `seconds` a batch took before, if known: the longest starts first."""
-    batches = sorted(batches, key=lambda batch: -seconds(*batch))
+def run_all(batches, workers, seconds, beside=lambda: None):
+    """(program, name) → result. `seconds`: what a test is to take; the longest batch starts first. `beside` is called
+    by the first worker, which then helps the others."""
+    batches = sorted(batches, key=lambda batch: -sum(seconds(batch[0], name) for name in batch[1]))
     results = {}
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         start = time.monotonic()
+        first = pool.submit(beside)
         running = {pool.submit(run_batch, *batch): batch for batch in batches}
         for done, future in enumerate(concurrent.futures.as_completed(running), 1):
             program, names = running[future]
@@ -167,4 +187,5 @@ def run_all(batches, workers, seconds):
                 results[program, name] = result
                 if result.status == "fail":
                     print(f"FAILED {name}\n{result.output}", end="", flush=True)
+    first.result()
     return results

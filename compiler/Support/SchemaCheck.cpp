@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <list>
 #include <map>
 #include <regex>
 
@@ -342,18 +343,79 @@ void refuseLongTexts(const Json &value) {
     }
 }
 
+/// The same values in the same order, wherever they stand.
+bool isSameText(const Json &a, const Json &b) {
+  if (a.kind() != b.kind())
+    return false;
+  switch (a.kind()) {
+  case Json::Kind::null:
+    return true;
+  case Json::Kind::boolean:
+    return a.asBool() == b.asBool();
+  case Json::Kind::integer:
+    return a.asInteger() == b.asInteger();
+  case Json::Kind::number:
+    return a.asNumber() == b.asNumber();
+  case Json::Kind::string:
+    return a.asString() == b.asString();
+  case Json::Kind::array:
+    return std::equal(a.elements().begin(), a.elements().end(), b.elements().begin(),
+                      b.elements().end(), isSameText);
+  case Json::Kind::object:
+    break;
+  }
+  return std::equal(a.members().begin(), a.members().end(), b.members().begin(), b.members().end(),
+                    [](const Json::Member &x, const Json::Member &y) {
+                      return x.key == y.key && isSameText(x.value, y.value);
+                    });
+}
+
+using valijson::adapters::NlohmannJsonAdapter;
+
+/// A schema as valijson wants it. To make one takes longer than to check a document, most of all
+/// its regular expressions, which the validator keeps.
+struct CompiledSchema {
+  explicit CompiledSchema(const Json &text) : text(text) {
+    const nlohmann::json plain = text.plain();
+    valijson::SchemaParser().populateSchema(NlohmannJsonAdapter(plain), rules);
+  }
+  Json text;
+  valijson::Schema rules;
+  valijson::Validator validator;
+};
+
+/// The schema, compiled; those of the last documents of this thread are kept. By their text: a
+/// caller reads a schema again as it likes.
+CompiledSchema &compiled(const Json &schema) {
+  constexpr size_t mostKept = 8;
+  thread_local std::list<CompiledSchema> kept; // the last one first
+  auto found = std::find_if(kept.begin(), kept.end(), [&](const CompiledSchema &each) {
+    return isSameText(each.text, schema);
+  });
+  if (found == kept.end()) {
+    kept.emplace_front(schema);
+    if (kept.size() > mostKept)
+      kept.pop_back();
+  } else {
+    kept.splice(kept.begin(), kept, found);
+  }
+  return kept.front();
+}
+
 } // namespace
 
 void checkSchema(const Json &document, const Json &schema) {
-  using valijson::adapters::NlohmannJsonAdapter;
   refuseLongTexts(document);
-  nlohmann::json plainSchema = schema.plain(), plainDocument = document.plain();
+  const nlohmann::json plainDocument = document.plain();
   valijson::ValidationResults results;
   bool valid = false;
   try {
-    valijson::Schema compiled;
-    valijson::SchemaParser().populateSchema(NlohmannJsonAdapter(plainSchema), compiled);
-    valid = valijson::Validator().validate(compiled, NlohmannJsonAdapter(plainDocument), &results);
+    CompiledSchema &rules = compiled(schema);
+    const NlohmannJsonAdapter target(plainDocument);
+    // What a form of a choice lacks is written down only for a document that fits none.
+    valid = rules.validator.validate(rules.rules, target, nullptr);
+    if (!valid)
+      rules.validator.validate(rules.rules, target, &results);
   } catch (const std::exception &error) {
     // Also std::regex_error: a pattern that is no regular expression.
     throw Error(schema.location(), "E016", fmt::format("not a usable schema: {}", error.what()));

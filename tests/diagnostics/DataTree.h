@@ -4,6 +4,7 @@
 #include "compiler/Resolve/Catalog.h"
 #include "compiler/Support/FileIO.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -14,8 +15,10 @@ namespace writ::test {
 class DataTree {
 public:
   DataTree() {
-    char pattern[] = "/tmp/writ-data-XXXXXX";
-    root = mkdtemp(pattern);
+    root = (std::filesystem::temp_directory_path() / "writ-data-XXXXXX").string();
+    if (!mkdtemp(root.data()))
+      throw std::filesystem::filesystem_error("mkdtemp", root,
+                                              std::error_code(errno, std::generic_category()));
     for (const char *folder : {"contracts", "kernel_maps", "circuits"})
       std::filesystem::copy(std::string(WRIT_SOURCE_DIR "/") + folder, root + "/" + folder,
                             std::filesystem::copy_options::recursive);

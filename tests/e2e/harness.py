@@ -15,7 +15,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import xml.etree.ElementTree as xml
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "scripts"))
@@ -187,16 +189,46 @@ def real_model(name="smollm2"):
     return path
 
 
+def outcome(result):
+    """What a unittest result counts as: run, fail, skipped."""
+    if not result.wasSuccessful():
+        return "fail"
+    return "skipped" if result.testsRun == len(result.skipped) else "run"
+
+
+def run_together(names, report):
+    """Runs these tests of the program one after the other, whatever becomes of each, as a GoogleTest program does: its
+    lines where one begins and ends, its XML at the end. scripts/batches.py reads both."""
+    suites, failed = xml.Element("testsuites"), False
+    for name in names:
+        print(f"[ RUN      ] {name}", flush=True)
+        start = time.monotonic()
+        test = unittest.defaultTestLoader.loadTestsFromName(name, sys.modules["__main__"])
+        status = outcome(unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(test))
+        sys.stdout.flush()
+        word = {"run": "      OK", "fail": " FAILED ", "skipped": " SKIPPED"}[status]
+        print(f"[ {word} ] {name}", flush=True)
+        case = xml.SubElement(suites, "testcase", classname=name.split(".")[0], name=name.split(".")[1], status="run",
+                              result="skipped" if status == "skipped" else "completed",
+                              time=f"{time.monotonic() - start:.3f}")  # fmt: skip
+        if status == "fail":
+            failed = True
+            xml.SubElement(case, "failure")
+    xml.ElementTree(suites).write(report, "utf-8")
+    sys.exit(failed)
+
+
 def main():
-    """`--list` prints the test methods; otherwise unittest, and exit 77 where all was skipped."""
+    """`--list` prints the test methods, `--together` runs those that a file names; otherwise unittest, and exit 77
+    where all was skipped."""
     module = sys.modules["__main__"]
     if sys.argv[1:] == ["--list"]:
         for suite in unittest.defaultTestLoader.loadTestsFromModule(module):
             for test in suite:
                 print(".".join(test.id().split(".")[-2:]))
         return
-    result = unittest.main(exit=False, verbosity=1).result
-    if not result.wasSuccessful():
-        sys.exit(1)
-    if result.testsRun == len(result.skipped):
-        sys.exit(SKIPPED)
+    if sys.argv[1:2] == ["--together"]:
+        run_together(pathlib.Path(sys.argv[2]).read_text().split(), sys.argv[3])
+    status = outcome(unittest.main(exit=False, verbosity=1).result)
+    if status != "run":
+        sys.exit(SKIPPED if status == "skipped" else 1)

@@ -48,6 +48,11 @@ TEST_F(Ends, LeavesAFaultForTheExit) {
   std::atexit([] { _exit(23); });
 }
 
+TEST_F(Ends, Hangs) {
+  for (;;)
+    pause();
+}
+
 TEST_F(Ends, ZCrashesAfterOthers) {
   if (runs > 1)
     std::abort();

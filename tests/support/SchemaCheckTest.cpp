@@ -3,6 +3,8 @@
 
 #include "tests/support/Expect.h"
 
+#include <fmt/format.h>
+
 namespace writ {
 namespace {
 
@@ -132,6 +134,26 @@ TEST(SchemaCheck, E016_ASchemaThatIsNoneIsRefused) {
     checkSchema(document, parseJson(R"({"properties": {"a": {"pattern": "("}}})", "s.json"));
   });
   EXPECT_TRUE(text.starts_with("s.json:1:1: error: not a usable schema: ")) << text;
+}
+
+// Schemas are kept compiled: of many that are asked in turns each has its own answer.
+TEST(SchemaCheck, E015_SchemasThatAreAskedInTurnsAreNotMistaken) {
+  const Json document = parseJson("{\"a\": \"5\"}", "c.json");
+  for (int turn = 0; turn < 2; ++turn)
+    for (int most = 0; most < 20; ++most) {
+      const Json schema = parseJson(
+          fmt::format("{{\"properties\": {{\"a\": {{\"pattern\": \"^[0-{}]$\"}}}}}}", most % 10),
+          fmt::format("s{}.json", most));
+      if (most % 10 >= 5)
+        EXPECT_NO_THROW(checkSchema(document, schema)) << most;
+      else // at the place of this schema, not of the one with the same text that was kept
+        EXPECT_DIAGNOSTIC(checkSchema(document, schema),
+                          fmt::format("c.json:1:7: error: string '5' must match the pattern "
+                                      "\"^[0-{0}]$\" [E015]\ns{1}.json:1:34: note: the rule stands "
+                                      "here\n",
+                                      most % 10, most)
+                              .c_str());
+    }
 }
 
 } // namespace
