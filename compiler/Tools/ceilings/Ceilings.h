@@ -8,6 +8,7 @@
 
 #include "writ/kernel_abi.h"
 
+#include <cstddef>
 #include <string>
 
 namespace writ::tool {
@@ -30,12 +31,16 @@ struct Ceilings {
 /// measured. `isa` must be one that the machine has.
 Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file);
 
+/// `read` takes so many bytes at a time.
+inline constexpr int64_t kReadStep = 256;
 /// The loops of one instruction set: `rounds` times as many operations as the constant says, with
-/// nothing in memory. The result is of no meaning and keeps the work alive.
+/// nothing in memory; `read` reads each cache line of `bytes`, a multiple of kReadStep. The result
+/// is of no meaning and keeps the work alive.
 struct PeakLoops {
   int64_t int8OperationsPerRound, floatOperationsPerRound;
   int64_t (*int8)(int64_t rounds);
   float (*floats)(int64_t rounds);
+  int64_t (*read)(const std::byte *data, int64_t bytes);
   int64_t bfloatOperationsPerRound = 0;
   float (*bfloats)(int64_t rounds) = nullptr;
 };

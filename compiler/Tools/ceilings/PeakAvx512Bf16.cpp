@@ -21,6 +21,7 @@ const PeakLoops kPeakAvx512Bf16{kPeakAvx512.int8OperationsPerRound,
                                 kPeakAvx512.floatOperationsPerRound,
                                 kPeakAvx512.int8,
                                 kPeakAvx512.floats,
+                                kPeakAvx512.read,
                                 2 * 32 * kPeakSums,
                                 bfloats};
 
