@@ -72,11 +72,10 @@ template <typename Format> struct Blocks {
   template <typename Way>
   static void move(typename Way::File *file, typename Way::Packed *panel, int64_t row,
                    int64_t block, int64_t k) {
-    const int64_t blocks = k / kBlockElements, codes = block * Format::kPanel.codes;
-    const int64_t scales = blocks * Format::kPanel.codes;
-    for (int64_t half = 0; half < kHeader / 2; ++half) // d, then m
-      moveHalf<Way>(file + half * 2, panel + scales + (half * blocks + block) * 2 * kPanelRows,
-                    row);
+    const auto [codes, scales, minimums] = blockParts(Format::kPanel, k / kBlockElements, block);
+    moveHalf<Way>(file, panel + scales, row);
+    if constexpr (Format::kPanel.minimums != 0)
+      moveHalf<Way>(file + 2, panel + minimums, row);
     // signed bytes become w + 128
     moveVectors<Way>(file + kHeader + kHigh, panel + codes, row, kLow,
                      Format::kCodes.lowBits == 8 ? std::byte{0x80} : std::byte{});

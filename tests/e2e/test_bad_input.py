@@ -194,9 +194,9 @@ class BadRun(TestCase):
     def test_APackageOfAnotherVersionIsRefusedWithTheDifference(self):
         copy = self.folder() / "copy"
         shutil.copytree(tiny_package(), copy)
-        replace(copy / "writ.lock.json", '"package_version": 4', '"package_version": 9')
+        replace(copy / "writ.lock.json", '"package_version": 5', '"package_version": 9')
         _, err = self.writ("run", copy, "--prompt", "ab", code=1)
-        self.assertEqual(err, f"{copy}: error: writ.lock.json: package_version is 9, this library reads 4; compile the "
+        self.assertEqual(err, f"{copy}: error: writ.lock.json: package_version is 9, this library reads 5; compile the "
                               "model again [E050]\n")
 
     def test_AMovedPackageWorks(self):

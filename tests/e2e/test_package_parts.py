@@ -96,14 +96,14 @@ class Parts(TestCase):
 
     def test_C10_EveryCommandRefusesAPackageOfAnotherVersion(self):
         copy = self.copy()
-        replace(copy / "writ.lock.json", '"package_version": 4', '"package_version": 3')
+        replace(copy / "writ.lock.json", '"package_version": 5', '"package_version": 4')
         ids = self.folder() / "ids"
         ids.write_text("1 2 3")
         for words in (("run", copy, *RUN), ("score", copy, "--ids", ids),
                       ("tokenize", copy, "--text", "ab"), ("explain", copy),
                       ("diff", tiny_package(), copy), ("verify", copy)):
             _, err = self.writ(*words, code=1)
-            self.assertRegex(err, r"package_version is 3, this (library|tool) reads 4; compile the "
+            self.assertRegex(err, r"package_version is 4, this (library|tool) reads 5; compile the "
                                   r"model again \[E050\]")
 
 

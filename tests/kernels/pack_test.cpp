@@ -61,19 +61,46 @@ TEST(PackWeights, RoundTrips) {
       }
 }
 
+// Three blocks are a record of two and one of one.
 TEST(PackWeights, PlacesEachElementOfABlock) {
-  const int64_t n = 18, k = 64, row = 17, block = 1;
-  Bytes file(static_cast<size_t>(fileBytes("q4_1", n, k)));
-  std::byte *from = file.data() + (row * 2 + block) * 20;
-  from[0] = std::byte{0x12}; // d
-  from[2] = std::byte{0x34}; // m
-  from[4 + 7] = std::byte{0xBA};
-  Bytes packed(static_cast<size_t>(packedBytes("panel16_k4", "q4_1", n, k)));
-  ASSERT_TRUE(packWeight("panel16_k4", "q4_1", n, k, file.data(), packed.data()));
-  const std::byte *panel = packed.data() + panelStride(kPanelBytesQ4_1, k);
-  EXPECT_EQ(panel[block * 256 + 64 + 1 * 4 + 3], std::byte{0xBA}); // v = 1, r = 1, j = 3
-  EXPECT_EQ(panel[2 * 256 + block * 32 + 2], std::byte{0x12});
-  EXPECT_EQ(panel[2 * 256 + 64 + block * 32 + 2], std::byte{0x34});
+  const int64_t n = 18, k = 96, row = 17, record = 2 * (256 + 32 + 32);
+  struct Place {
+    int64_t block, codes, scales, minimums;
+  };
+  for (const Place &place :
+       {Place{0, 0, 2 * 256, 2 * 256 + 2 * 32}, Place{1, 256, 2 * 256 + 32, 2 * 256 + 2 * 32 + 32},
+        Place{2, record, record + 256, record + 256 + 32}}) {
+    Bytes file(static_cast<size_t>(fileBytes("q4_1", n, k)));
+    std::byte *from = file.data() + (row * 3 + place.block) * 20;
+    from[0] = std::byte{0x12}; // d
+    from[2] = std::byte{0x34}; // m
+    from[4 + 7] = std::byte{0xBA};
+    Bytes packed(static_cast<size_t>(packedBytes("panel16_k4", "q4_1", n, k)));
+    ASSERT_TRUE(packWeight("panel16_k4", "q4_1", n, k, file.data(), packed.data()));
+    const std::byte *panel = packed.data() + panelStride(kPanelBytesQ4_1, k);
+    EXPECT_EQ(panel[place.codes + 64 + 1 * 4 + 3], std::byte{0xBA}); // v = 1, r = 1, j = 3
+    EXPECT_EQ(panel[place.scales + 2], std::byte{0x12}) << place.block;
+    EXPECT_EQ(panel[place.minimums + 2], std::byte{0x34}) << place.block;
+  }
+}
+
+// What is read together lies together, and what is read as vectors on cache lines.
+TEST(PackWeights, RecordsOfBlocksFollowEachOtherOnCacheLines) {
+  for (const BlockPanelBytes &bytes :
+       {kPanelBytesQ4_0, kPanelBytesQ4_1, kPanelBytesQ5_0, kPanelBytesQ5_1, kPanelBytesQ8_0})
+    for (const int64_t blocks : {1, 2, 3, 18}) {
+      int64_t end = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const BlockParts parts = blockParts(bytes, blocks, block);
+        EXPECT_EQ(parts.codes % kVectorBytes, 0);
+        const bool second = block % kRecordBlocks != 0, alone = !second && block + 1 == blocks;
+        EXPECT_EQ(parts.codes, second ? end + bytes.codes : end);
+        EXPECT_EQ(parts.scales, end + (alone ? 1 : 2) * bytes.codes + (second ? bytes.scales : 0));
+        if (second || alone)
+          end += (alone ? 1 : 2) * bytes.block();
+      }
+      EXPECT_EQ(alignUp(end, kPackedAlignment), panelStride(bytes, blocks * kBlockElements));
+    }
 }
 
 TEST(PackWeights, StoresSignedBytesWithABias) {

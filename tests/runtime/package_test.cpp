@@ -58,8 +58,8 @@ protected:
 };
 
 TEST_F(PackageTest, C10_APackageOfAnotherVersionIsRefusedWithTheDifference) {
-  toy::changeLock(folder.path("p"), [](Json &lock) { lock["package_version"] = 5; });
-  refused(WRIT_VERSION_MISMATCH, "package_version is 5, this library reads 4");
+  toy::changeLock(folder.path("p"), [](Json &lock) { lock["package_version"] = 4; });
+  refused(WRIT_VERSION_MISMATCH, "package_version is 4, this library reads 5");
   toy::changeLock(folder.path("p"), [](Json &lock) { lock["schema"] = "writ.lock.v9"; });
   refused(WRIT_VERSION_MISMATCH, "schema is 'writ.lock.v9', this library reads 'writ.lock.v1'");
 }
@@ -118,7 +118,7 @@ TEST_F(PackageTest, N18_ALockThatSaysMoreThanIsReadIsRefused) {
     toy::writePackage(folder.path("p"), [&](Json &lock) { lock[Json::json_pointer(pointer)] = 1; });
     std::string name = std::string(pointer).substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
-    refused(WRIT_BAD_PACKAGE, "field \"" + name + "\" is unknown in package_version 4");
+    refused(WRIT_BAD_PACKAGE, "field \"" + name + "\" is unknown in package_version 5");
   }
   toy::writePackage(folder.path("p"));
   const std::string lock = toy::readFile(file("writ.lock.json"));

@@ -5,6 +5,7 @@
 #include "support/float_environment.h"
 #include "writ/writ.h"
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -123,6 +124,29 @@ TEST(ThreadPool, S1_AThreadThatIsHeldUpHoldsBackOneChunk) {
       EXPECT_EQ(job.done, kUnits);
     }
   }
+}
+
+TEST(ThreadPool, S1_WhoHelpsTakesTheLastChunksFirst) {
+  // Units 4 .. 7 are the worker's, a chunk each; it is held up in unit 4 until the others are done.
+  struct Order {
+    std::atomic<int> next{0}, helped{0};
+    std::array<int, 8> begun{};
+    static void body(const void *args, int64_t begin, int64_t) {
+      auto &order = *static_cast<Order *>(const_cast<void *>(args));
+      order.begun[size_t(begin)] = order.next.fetch_add(1);
+      if (begin > 4)
+        order.helped.fetch_add(1);
+      while (begin == 4 && order.helped.load() != 3)
+        std::this_thread::yield();
+    }
+  } order;
+  ThreadPool pool(2, kManyProcessors);
+  pool.run(Order::body, &order, 8);
+  EXPECT_EQ(order.next, 8);
+  for (const size_t unit : {1, 2, 3}) // its own ascend
+    EXPECT_LT(order.begun[unit - 1], order.begun[unit]);
+  EXPECT_LT(order.begun[7], order.begun[6]);
+  EXPECT_LT(order.begun[6], order.begun[5]);
 }
 
 TEST(ThreadPool, S1_OneUnitOrOneThreadRunsOnTheCaller) {

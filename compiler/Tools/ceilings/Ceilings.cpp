@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRuns = 5;
+constexpr int kReads = 15; // a few ms each: what is read depends on who else reads just then
 constexpr int64_t kBufferBytes = int64_t(256) << 20; // beyond any cache of the machines at hand
 constexpr int64_t kSmallestFile = int64_t(64) << 20;
 constexpr double kSeconds = 0.02; // of one run of a peak loop
@@ -52,38 +53,21 @@ double timeOf(int threads, const std::function<void(int)> &work) {
   return std::chrono::duration<double>(whole.end - whole.begin).count();
 }
 
-double bestTime(int threads, const std::function<void(int)> &work) {
+double bestTime(int runs, int threads, const std::function<void(int)> &work) {
   double best = timeOf(threads, work); // the first finds cold pages, and is taken for what it is
-  for (int run = 1; run < kRuns; ++run)
+  for (int run = 1; run < runs; ++run)
     best = std::min(best, timeOf(threads, work));
   return best;
 }
 
-/// Reads words ahead of use; the sum keeps them.
-int64_t readWhole(const std::byte *data, int64_t bytes) {
-  constexpr int kWords = 8;
-  uint64_t sums[kWords] = {};
-  for (int64_t at = 0; at + int64_t(sizeof sums) <= bytes; at += int64_t(sizeof sums)) {
-    uint64_t words[kWords];
-    std::memcpy(words, data + at, sizeof words);
-    __builtin_prefetch(data + at + 4096);
-    for (int i = 0; i < kWords; ++i)
-      sums[i] += words[i];
-  }
-  uint64_t total = 0;
-  for (uint64_t sum : sums)
-    total += sum;
-  return int64_t(total);
-}
-
-double readRate(const std::byte *data, int64_t bytes, int threads) {
-  const int64_t part = bytes / threads / 64 * 64;
+double readRate(const PeakLoops &loops, const std::byte *data, int64_t bytes, int threads) {
+  const int64_t part = bytes / threads / kReadStep * kReadStep;
   const double seconds =
-      bestTime(threads, [&](int i) { sink += readWhole(data + i * part, part); });
+      bestTime(kReads, threads, [&](int i) { sink += loops.read(data + i * part, part); });
   return double(part) * threads / seconds;
 }
 
-double mappedRate(const std::string &file, int threads) {
+double mappedRate(const PeakLoops &loops, const std::string &file, int threads) {
   const int descriptor = file.empty() ? -1 : open(file.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   double rate = 0;
@@ -91,7 +75,7 @@ double mappedRate(const std::string &file, int threads) {
     void *mapped =
         mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_SHARED | MAP_POPULATE, descriptor, 0);
     if (mapped != MAP_FAILED) {
-      rate = readRate(static_cast<const std::byte *>(mapped), status.st_size, threads);
+      rate = readRate(loops, static_cast<const std::byte *>(mapped), status.st_size, threads);
       munmap(mapped, size_t(status.st_size));
     }
   }
@@ -100,7 +84,7 @@ double mappedRate(const std::string &file, int threads) {
   return rate;
 }
 
-double largePageRate(int threads) {
+double largePageRate(const PeakLoops &loops, int threads) {
   constexpr int64_t alignment = int64_t(2) << 20;
   const size_t bytes = size_t(kBufferBytes + alignment);
   void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -110,7 +94,7 @@ double largePageRate(int threads) {
                     (alignment - int64_t(reinterpret_cast<uintptr_t>(mapped) % alignment));
   madvise(data, size_t(kBufferBytes), MADV_HUGEPAGE);
   std::memset(data, 1, size_t(kBufferBytes));
-  const double rate = readRate(data, kBufferBytes, threads);
+  const double rate = readRate(loops, data, kBufferBytes, threads);
   munmap(mapped, bytes);
   return rate;
 }
@@ -121,7 +105,7 @@ template <typename Result> double peakRate(int threads, const PeakLoop<Result> &
   while (timeOf(1, [&](int) { run(rounds); }) < kSeconds)
     rounds *= 2;
   return double(loop.operationsPerRound) * double(rounds) * threads /
-         bestTime(threads, [&](int) { run(rounds); });
+         bestTime(kRuns, threads, [&](int) { run(rounds); });
 }
 
 const PeakLoops &loopsOf(writ_isa isa) {
@@ -140,8 +124,8 @@ const PeakLoops &loopsOf(writ_isa isa) {
 Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file) {
   const PeakLoops &loops = loopsOf(isa);
   Ceilings result{isa, threads};
-  result.mappedBytes = mappedRate(file, threads);
-  result.largePageBytes = largePageRate(threads);
+  result.mappedBytes = mappedRate(loops, file, threads);
+  result.largePageBytes = largePageRate(loops, threads);
   result.int8Operations = peakRate(threads, loops.int8);
   result.floatOperations = peakRate(threads, loops.floats);
 #if defined(__x86_64__)

@@ -8,6 +8,7 @@
 
 #include "writ/kernel_abi.h"
 
+#include <cstddef>
 #include <string>
 
 namespace writ::tool {
@@ -30,6 +31,9 @@ struct Ceilings {
 /// measured. `isa` must be one that the machine has.
 Ceilings measureCeilings(writ_isa isa, int threads, const std::string &file);
 
+/// `read` takes so many bytes at a time.
+inline constexpr int64_t kReadStep = 256;
+
 /// A loop: `rounds` times as many operations as the constant says, with nothing in memory. The
 /// result is of no meaning and keeps the work alive.
 template <typename Result> struct PeakLoop {
@@ -42,6 +46,8 @@ template <typename Result> struct PeakLoop {
 struct PeakLoops {
   PeakLoop<int64_t> int8;
   PeakLoop<float> floats;
+  /// Reads each cache line of `bytes`, a multiple of kReadStep.
+  int64_t (*read)(const std::byte *data, int64_t bytes);
 };
 extern constinit const PeakLoops kPeakScalar;
 #if defined(__x86_64__)

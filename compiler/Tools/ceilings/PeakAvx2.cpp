@@ -28,9 +28,18 @@ float floats(int64_t rounds) {
       [](__m256 x, __m256 y) { return _mm256_add_ps(x, y); }));
 }
 
+int64_t read(const std::byte *data, int64_t bytes) {
+  return _mm_cvtsi128_si64(_mm256_castsi256_si128(readSums<32>(
+      data, bytes, _mm256_setzero_si256(),
+      [](const std::byte *from) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+      },
+      [](__m256i x, __m256i y) { return _mm256_add_epi64(x, y); })));
+}
+
 } // namespace
 
-constinit const PeakLoops kPeakAvx2{{2 * 32 * kPeakSums, int8}, {2 * 8 * kPeakSums, floats}};
+constinit const PeakLoops kPeakAvx2{{2 * 32 * kPeakSums, int8}, {2 * 8 * kPeakSums, floats}, read};
 
 } // namespace writ::tool
 #endif

@@ -25,9 +25,20 @@ float floats(int64_t rounds) {
       [](__m512 x, __m512 y) { return _mm512_add_ps(x, y); }));
 }
 
+int64_t read(const std::byte *data, int64_t bytes) {
+  const __m512i total = readSums<64>(
+      data, bytes, _mm512_setzero_si512(),
+      [](const std::byte *from) { return _mm512_loadu_si512(from); },
+      [](__m512i x, __m512i y) { return _mm512_add_epi64(x, y); });
+  alignas(64) int64_t lanes[8];
+  _mm512_store_si512(lanes, total);
+  return lanes[0];
+}
+
 } // namespace
 
-constinit const PeakLoops kPeakAvx512{{2 * 64 * kPeakSums, int8}, {2 * 16 * kPeakSums, floats}};
+constinit const PeakLoops kPeakAvx512{
+    {2 * 64 * kPeakSums, int8}, {2 * 16 * kPeakSums, floats}, read};
 
 } // namespace writ::tool
 #endif

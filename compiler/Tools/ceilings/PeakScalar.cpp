@@ -1,5 +1,8 @@
 // What the baseline instruction set gives: plain loops, which the compiler may vectorize within it.
 #include "compiler/Tools/ceilings/Ceilings.h"
+#include "compiler/Tools/ceilings/PeakSums.h"
+
+#include <cstring>
 
 namespace writ::tool {
 namespace {
@@ -37,8 +40,20 @@ float floats(int64_t rounds) {
   return total;
 }
 
+/// A word of each line: memory gives whole lines.
+int64_t read(const std::byte *data, int64_t bytes) {
+  return int64_t(readSums<64>(
+      data, bytes, uint64_t(0),
+      [](const std::byte *from) {
+        uint64_t word;
+        std::memcpy(&word, from, sizeof word);
+        return word;
+      },
+      [](uint64_t x, uint64_t y) { return x + y; }));
+}
+
 } // namespace
 
-constinit const PeakLoops kPeakScalar{{2 * kLanes, int8}, {2 * kLanes, floats}};
+constinit const PeakLoops kPeakScalar{{2 * kLanes, int8}, {2 * kLanes, floats}, read};
 
 } // namespace writ::tool

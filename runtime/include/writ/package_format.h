@@ -13,7 +13,7 @@ namespace writ {
 inline constexpr const char *kLockFile = "writ.lock.json";
 inline constexpr const char *kLockSchema = "writ.lock.v1";
 /// Of the lock and of everything that it names. Another number is another format.
-inline constexpr int32_t kPackageVersion = 4;
+inline constexpr int32_t kPackageVersion = 5;
 
 inline constexpr const char *kWeightsFile = "weights.safetensors";
 /// The vocabulary, to be read by people and tools, and the tables of it that the runtime reads.

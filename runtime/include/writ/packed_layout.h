@@ -6,9 +6,9 @@
 //   plain            the file's bytes, row after row.
 //   panel16          f32, f16, bf16: panels of 16 output rows; a panel is [k][16] elements.
 //   panel16_k4       q4_0, q4_1, q5_0, q5_1, q8_0: panels of 16 output rows, K-major in groups of
-//                    4. With B = k / 32 blocks, a panel is codes [B][vectors][16][4], then the
-//                    scales d [B][16] (binary16), then for q4_1 and q5_1 the minimums m [B][16]
-//                    (binary16).
+//                    4, in records of B = 2 blocks; the last one of an odd number has B = 1. A
+//                    record is codes [B][vectors][16][4], then the scales d [B][16] (binary16),
+//                    then for q4_1 and q5_1 the minimums m [B][16] (binary16).
 //   panel16_k4_b256  q4_k, q5_k, q6_k: panels of 16 output rows of B = k / 256 records. A record is
 //                    codes [vectors][16][4], sub-scales sc [pairs][16][2] (bytes; byte j of pair p
 //                    is that of sub-block 2p + j), for q4_k and q5_k sub-minimums mn likewise, the
@@ -68,6 +68,8 @@ struct BlockPanelBytes {
   int64_t codes;
   int64_t scales;
   int64_t minimums;
+
+  constexpr int64_t block() const { return codes + scales + minimums; }
 };
 inline constexpr BlockPanelBytes kPanelBytesQ4_0{256, 32, 0};
 inline constexpr BlockPanelBytes kPanelBytesQ4_1{256, 32, 32};
@@ -102,10 +104,23 @@ inline constexpr SuperPanelBytes kPanelBytesQ6_K{48 * kVectorBytes, 16, false};
 constexpr int64_t panelCount(int64_t n) {
   return (n + kPanelRows - 1) / kPanelRows;
 }
+/// Blocks of a record: as few as begin and end on cache lines in every storage, so that a panel is
+/// read as one stream.
+inline constexpr int64_t kRecordBlocks = 2;
+/// Where the parts of block `block` of `blocks` lie in their panel, in bytes.
+struct BlockParts {
+  int64_t codes, scales, minimums;
+};
+constexpr BlockParts blockParts(const BlockPanelBytes &bytes, int64_t blocks, int64_t block) {
+  const int64_t within = block % kRecordBlocks, first = block - within, left = blocks - first;
+  const int64_t held = left < kRecordBlocks ? left : kRecordBlocks;
+  const int64_t record = first * bytes.block(), scales = record + held * bytes.codes;
+  return {record + within * bytes.codes, scales + within * bytes.scales,
+          scales + held * bytes.scales + within * bytes.minimums};
+}
 /// Bytes from one quantized panel to the next; `k` is a multiple of 32.
-constexpr int64_t panelStride(const BlockPanelBytes &block, int64_t k) {
-  return alignUp(k / kBlockElements * (block.codes + block.scales + block.minimums),
-                 kPackedAlignment);
+constexpr int64_t panelStride(const BlockPanelBytes &bytes, int64_t k) {
+  return alignUp(k / kBlockElements * bytes.block(), kPackedAlignment);
 }
 /// The same; `k` is a multiple of 256.
 constexpr int64_t panelStride(const SuperPanelBytes &block, int64_t k) {

@@ -134,19 +134,23 @@ void ThreadPool::work(int index) {
   }
 }
 
-/// Takes the next chunk of a part. False where the run has none left there, or is over.
-bool ThreadPool::take(int64_t part, uint32_t number, Range *chunk) {
+/// Takes the first chunk left of its own part, the last one of another's. False where the run has
+/// none left there, or is over.
+bool ThreadPool::take(int64_t part, bool own, uint32_t number, Range *chunk) {
   std::atomic<uint64_t> &left = claims[size_t(part)].left;
   uint64_t word = left.load(std::memory_order_relaxed);
+  uint32_t first = 0, end = 0;
+  uint64_t rest = 0;
   do {
-    if (uint32_t(word >> 32) != number || uint32_t(word) == 0)
+    first = uint32_t(word >> 16) & 0xffff, end = uint32_t(word) & 0xffff;
+    if (uint32_t(word >> 32) != number || first == end)
       return false;
-  } while (!left.compare_exchange_weak(word, word - 1, std::memory_order_acquire,
+    rest = own ? claimWord(number, first + 1, end) : claimWord(number, first, end - 1);
+  } while (!left.compare_exchange_weak(word, rest, std::memory_order_acquire,
                                        std::memory_order_relaxed));
   // The run cannot end before this chunk is done, so that it stays `current`.
   const Range all = staticPart(current.units, current.parts, part);
-  const int64_t chunks = chunksOf(all);
-  const Range within = staticPart(all.end - all.begin, chunks, chunks - int64_t(uint32_t(word)));
+  const Range within = staticPart(all.end - all.begin, chunksOf(all), own ? first : end - 1);
   *chunk = {all.begin + within.begin, all.begin + within.end};
   return true;
 }
@@ -155,7 +159,7 @@ bool ThreadPool::take(int64_t part, uint32_t number, Range *chunk) {
 void ThreadPool::help(int64_t first, uint32_t number, uint32_t done) {
   const int64_t parts = partsOfRun.load(std::memory_order_relaxed);
   for (int64_t i = 0; i < parts; ++i)
-    for (Range chunk; take((first + i) % parts, number, &chunk); ++done)
+    for (Range chunk; take((first + i) % parts, i == 0, number, &chunk); ++done)
       current.body(current.args, chunk.begin, chunk.end);
   if (done > 0 && pending.fetch_sub(done, std::memory_order_seq_cst) == done &&
       callerParked.load(std::memory_order_seq_cst))
@@ -191,11 +195,11 @@ void ThreadPool::run(writ_body body, const void *args, int64_t units) {
     chunks += uint32_t(chunksOf(staticPart(units, parts, i)));
   pending.store(chunks, std::memory_order_relaxed);
   for (int64_t i = 0; i < parts; ++i)
-    claims[size_t(i)].left.store(uint64_t(runNumber) << 32 |
-                                     uint64_t(chunksOf(staticPart(units, parts, i))),
-                                 std::memory_order_release);
+    claims[size_t(i)].left.store(
+        claimWord(runNumber, 0, uint32_t(chunksOf(staticPart(units, parts, i)))),
+        std::memory_order_release);
   Range own;
-  take(0, runNumber, &own);
+  take(0, true, runNumber, &own);
   for (int64_t i = 1; i < parts; ++i)
     post(workers[size_t(i - 1)], runNumber);
   body(args, own.begin, own.end);

@@ -1,10 +1,12 @@
 //===- thread_pool.h - chunks of a kernel's units over threads ------------===//
 //
 // [0, units) is cut into a contiguous part for each thread and a part into a few chunks, by nothing
-// but the number of units and of threads. A thread runs the chunks of its own part and then those
-// of others that have not been begun: where the system runs something else on a processor, the
-// thread that was to run there holds back one chunk at most, and none where it had not begun one.
-// So who runs a unit is a matter of time; no bit may depend on it (writ_body).
+// but the number of units and of threads. A thread runs the chunks of its own part, ascending, so
+// that it reads what follows, and then those of others that have not been begun, the last ones
+// first: under a causal mask they are the longest, and the owner is farthest from them. Where the
+// system runs something else on a processor, the thread that was to run there holds back one chunk
+// at most, and none where it had not begun one. So who runs a unit is a matter of time; no bit may
+// depend on it (writ_body).
 //
 // Each worker has a mailbox of its own: a worker that has no part in a run is not touched by it,
 // and the number of threads may change from one run to the next. A waiting thread spins for a
@@ -84,11 +86,15 @@ private:
     std::atomic<uint32_t> parked{0};
     std::thread thread;
   };
-  /// The chunks of a part that nobody has begun: the number of the run, then how many, 32 bits
-  /// each. Who takes one with the number of a run that is over finds that number gone.
+  /// The chunks of a part that nobody has begun: the number of the run (32 bits), then the first
+  /// one and the one behind the last (16 bits each). Who takes one with the number of a run that is
+  /// over finds that number gone.
   struct alignas(64) Claim {
     std::atomic<uint64_t> left{0};
   };
+  static constexpr uint64_t claimWord(uint32_t number, uint32_t first, uint32_t end) {
+    return uint64_t(number) << 32 | first << 16 | end;
+  }
   /// Written before the claims of the run are, read after one of them was taken.
   struct Run {
     writ_body body = nullptr;
@@ -98,7 +104,7 @@ private:
 
   void work(int index);
   void post(Worker &worker, uint32_t number);
-  bool take(int64_t part, uint32_t number, Range *chunk);
+  bool take(int64_t part, bool own, uint32_t number, Range *chunk);
   void help(int64_t first, uint32_t number, uint32_t done);
   void waitForWorkers();
   void stop();

@@ -122,26 +122,27 @@ inline Lanes codeLanes(const uint8_t *vectors, const writ::CodePlace &place, int
   return Format::kBias ? sub(code, broadcast(static_cast<float>(Format::kBias))) : code;
 }
 
-/// panel16_k4: codes [B][..][16][4], scales [B][16], then minimums [B][16] where there are any.
+/// panel16_k4: records of codes, scales and, where there are any, minimums.
 template <typename Format> struct BlockPanels {
   static constexpr int64_t kUnit = kBlockElements;
-  static constexpr int64_t kBlockBytes =
-      Format::kBytes.codes + Format::kBytes.scales + Format::kBytes.minimums;
+  static constexpr int64_t kBlockBytes = Format::kBytes.block();
   static int64_t stride(int64_t k) { return writ::panelStride(Format::kBytes, k); }
-  static const uint8_t *codes(const void *panel, int64_t block) {
-    return at<uint8_t>(panel, block * Format::kBytes.codes);
+  static writ::BlockParts parts(int64_t block, int64_t k) {
+    return writ::blockParts(Format::kBytes, k / kBlockElements, block);
+  }
+  static const uint8_t *codes(const void *panel, int64_t block, int64_t k) {
+    return at<uint8_t>(panel, parts(block, k).codes);
   }
   static const uint16_t *scales(const void *panel, int64_t block, int64_t k) {
-    return at<uint16_t>(panel, k / kBlockElements * Format::kBytes.codes) + block * kPanelRows;
+    return at<uint16_t>(panel, parts(block, k).scales);
   }
   static const uint16_t *minimums(const void *panel, int64_t block, int64_t k) {
-    const int64_t blocks = k / kBlockElements;
-    return scales(panel, block, k) + blocks * kPanelRows;
+    return at<uint16_t>(panel, parts(block, k).minimums);
   }
 
   static void decodeRow(const void *panel, int64_t r, int64_t k, float *out) {
     for (int64_t block = 0; block < k / kBlockElements; ++block) {
-      const uint8_t *from = codes(panel, block);
+      const uint8_t *from = codes(panel, block, k);
       const float d = floatFromHalf(scales(panel, block, k)[r]);
       float m = 0.0f;
       if constexpr (Format::kMinimum)
@@ -156,7 +157,7 @@ template <typename Format> struct BlockPanels {
   }
 
   static void decodeColumns(const void *panel, int64_t block, int64_t k, float *out) {
-    const uint8_t *from = codes(panel, block);
+    const uint8_t *from = codes(panel, block, k);
     const Lanes d = loadHalf(scales(panel, block, k));
     Lanes m = zero();
     if constexpr (Format::kMinimum)

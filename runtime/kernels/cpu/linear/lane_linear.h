@@ -63,7 +63,7 @@ template <typename Format> struct LaneBlocks {
                   int64_t rowBytes, int64_t rows, LaneSums &sums) {
     int16_t codes[kPanelRows][kBlockElements];
     widenCodes<Format>(
-        Panels::codes(panel, block), 0,
+        Panels::codes(panel, block, k), 0,
         [](int64_t group) { return writ::blockPlace(Format::kCodes, group); }, codes);
     float d[kPanelRows], m[kPanelRows];
     for (int64_t r = 0; r < kPanelRows; ++r) {

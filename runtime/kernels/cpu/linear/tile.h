@@ -51,6 +51,10 @@ __attribute__((always_inline)) inline void forBlocks(const Tile &tile, Inside in
   forSegments(blocks, segmentBlocks(blocks), inside, close);
 }
 
+/// Up to so many rows a kernel waits for memory, not for its sums: panels are taken one at a time,
+/// so that a thread reads a single stream, which is what memory gives fastest.
+constexpr int64_t kStreamedRows = 4;
+
 /// Bytes of activation codes that pass over a panel before the next panel is taken.
 constexpr int64_t kRunBytes = 192 * 1024;
 
@@ -96,7 +100,7 @@ void tiledLinear(const Args &args, int64_t begin, int64_t end) {
   for (int64_t row = 0; row < args.rows; row += run) {
     const int64_t rows = least(run, args.rows - row);
     int64_t panel = begin;
-    for (; panel + Form::kPanels <= end; panel += Form::kPanels)
+    for (; args.rows > kStreamedRows && panel + Form::kPanels <= end; panel += Form::kPanels)
       runPanels<Form, Form::kPanels, Form::kRows>(args, panel, row, rows);
     for (; panel < end; ++panel)
       runPanels<Form, 1, Form::kRows>(args, panel, row, rows);

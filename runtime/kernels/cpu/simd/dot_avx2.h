@@ -89,7 +89,7 @@ void BlockForm<Format>::compute(const Tile &tile) {
   forBlocks<BlockForm>(
       tile,
       [&](int64_t block) __attribute__((always_inline)) {
-        const uint8_t *codes = Panels::codes(tile.panel, block);
+        const uint8_t *codes = Panels::codes(tile.panel, block, tile.k);
         const int8_t *q[R];
         __m256i dots[2][R];
         if (tile.ahead) {

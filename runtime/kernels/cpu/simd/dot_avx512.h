@@ -72,7 +72,7 @@ void BlockForm<Format>::compute(const Tile &tile) {
         __m512i dots[P][R];
 #pragma GCC unroll 8
         for (int64_t p = 0; p < P; ++p) {
-          codes[p] = Panels::codes(panels[p], block);
+          codes[p] = Panels::codes(panels[p], block, tile.k);
           if (tile.ahead) {
             const char *next = ahead<P>(panels[p], tile.panelStride, block * kBytes);
 #pragma GCC unroll 16

@@ -29,7 +29,7 @@ void BlockForm<Format>::compute(const Tile &tile) {
   forBlocks<BlockForm>(
       tile,
       [&](int64_t block) {
-        const uint8_t *codes = Panels::codes(tile.panel, block);
+        const uint8_t *codes = Panels::codes(tile.panel, block, tile.k);
         const int8_t *q[R];
         RowSums dots[R];
 #pragma GCC unroll 4

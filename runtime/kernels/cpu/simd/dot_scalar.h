@@ -28,7 +28,7 @@ void BlockForm<Format>::compute(const Tile &tile) {
       [&](int64_t block) {
         alignas(16) int16_t codes[kLanes][kBlockElements];
         widenCodes<Format>(
-            Panels::codes(tile.panel, block), 0,
+            Panels::codes(tile.panel, block, tile.k), 0,
             [](int64_t group) { return writ::blockPlace(Format::kCodes, group); }, codes);
         float d[kLanes], m[kLanes];
         for (int64_t r = 0; r < kLanes; ++r) {
