@@ -75,8 +75,9 @@ private:
 const Family &Instantiation::familyOf(const Json &json) const {
   const Json &op = json.at("op");
   auto it = catalog.families().find(op.asString());
-  const auto runs = [](const Family &family) { // else it is computed when compiling
-    return std::find(family.phases.begin(), family.phases.end(), "compile") == family.phases.end();
+  const auto runs = [](const Family &family) { // else it is computed when compiling, or a fusion
+    return family.parts.empty() &&
+           std::find(family.phases.begin(), family.phases.end(), "compile") == family.phases.end();
   };
   if (it != catalog.families().end() && runs(it->second))
     return it->second;

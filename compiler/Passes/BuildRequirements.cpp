@@ -246,7 +246,7 @@ void Builder::addRequirement(const InstanceOp &op, const std::string &phase,
       dictionary(weights), builder.getStringAttr(op.kind), optional(op.layer),
       op.kvGroup < 0 ? FlatSymbolRefAttr()
                      : FlatSymbolRefAttr::get(context, fmt::format("kv{}", op.kvGroup)),
-      optional(op.kvLayer));
+      optional(op.kvLayer), ArrayAttr(), StringAttr());
   const FamilyShape *shape = findFamilyShape(op.op);
   if (!shape || shape->outputs.empty())
     return;

@@ -29,6 +29,9 @@ struct DecisionRecord {
   std::string sha256; ///< empty until a table was seen
 };
 
+/// fuse-requirements: the requirements that stand as the parts of a fusion of the profile → one.
+/// Null: the catalog is read from the folder that the option `data` names.
+std::unique_ptr<mlir::Pass> createFuseRequirements(const Catalog *catalog = nullptr);
 /// resolve-providers: graph.requirement → graph.resolutions. Null: the catalog is read from the
 /// folder that the option `data` names (its contracts/, kernel_maps/ and circuits/).
 std::unique_ptr<mlir::Pass> createResolveProviders(const Catalog *catalog = nullptr);

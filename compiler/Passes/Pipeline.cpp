@@ -64,6 +64,7 @@ DialectRegistry dialects() {
 } // namespace
 
 void registerPasses() {
+  registerPass([] { return createFuseRequirements(); });
   registerPass([] { return createResolveProviders(); });
   registerPass([] { return createConvertRequirementsToGraph(); });
   registerPass([] { return createConvertGraphToLowered(); });
@@ -110,6 +111,7 @@ void Compilation::buildRequirements(const CircuitInstance &instance, const Catal
   Collector collector(&state->context);
   state->module = writ::buildRequirements(&state->context, instance, catalog, profile, options);
   collector.finish(failed(mlir::verify(*state->module)), "building requirements");
+  state->run(createFuseRequirements(&catalog));
 }
 
 std::vector<Requirement> Compilation::requirements(const Catalog &catalog) const {

@@ -55,7 +55,7 @@ public:
   Compilation(Compilation &&) noexcept;
   Compilation &operator=(Compilation &&) noexcept;
 
-  /// Instance → requirements. E110 to E112 from the profile, E202.
+  /// Instance → requirements, fused as the profile says. E110 to E112 from the profile, E202.
   void buildRequirements(const CircuitInstance &instance, const Catalog &catalog,
                          const Profile &profile, const BuildOptions &options = {});
   /// Those of the module, in its order; none once the graph is built.

@@ -29,6 +29,10 @@ Requirement requirementOf(graph::RequirementOp op, const CatalogPaths &paths) {
   requirement.attributes = words(op.getFamilyAttributes());
   for (NamedAttribute field : op.getDimensions())
     requirement.dimensions[field.getName().str()] = cast<IntegerAttr>(field.getValue()).getInt();
+  if (auto parts = op.getParts())
+    for (auto part : parts->getAsRange<StringAttr>())
+      requirement.parts.push_back(part.getValue().str());
+  requirement.unfused = op.getUnfused().value_or("").str();
   requirement.location = fromMlir(op.getLoc());
   if (!requirement.location.file.empty())
     requirement.location.file = actualFile(paths, requirement.location.file);

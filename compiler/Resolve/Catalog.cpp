@@ -138,6 +138,22 @@ struct CatalogReader {
     }
   }
 
+  /// The contracts that maps of fusions name. Each stands where it is named first.
+  void composeContracts() {
+    for (const auto &[id, map] : catalog.mapTable) {
+      const auto family = catalog.familyTable.find(map.op);
+      if (family == catalog.familyTable.end() || family->second.parts.empty())
+        continue;
+      for (const Json &contract : map.json.at("contracts").elements())
+        try {
+          catalog.contractTable.emplace(contract.asString(),
+                                        composeContract(catalog, family->second, contract));
+        } catch (const Error &error) {
+          found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
+        }
+    }
+  }
+
   void readCircuits() {
     const fs::path root = catalog.folders.circuits;
     const Json schema = document((root / "schema/circuit.json").string(), nullptr);
@@ -169,6 +185,11 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
   if (reader.found.empty()) {
     extendProfiles(catalog.profileTable, reader.found);
     checkFamilies(catalog, reader.found);
+    checkFusions(catalog, reader.found);
+  }
+  if (reader.found.empty())
+    reader.composeContracts();
+  if (reader.found.empty()) {
     checkContracts(catalog, reader.found);
     checkProfiles(catalog, reader.found);
     checkKernelMaps(catalog, functions, reader.found);

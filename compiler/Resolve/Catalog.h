@@ -27,6 +27,16 @@ struct OperandRule {
   bool optional = false;
   std::vector<std::string> shape; ///< of weights: the names of its dimensions, outermost first
 };
+/// One op of a fusion: its family, and what the names of that family are called in the fusion.
+struct FamilyPart {
+  std::string family;
+  std::map<std::string, std::string> as; ///< the others keep their names
+
+  std::string nameOf(const std::string &name) const {
+    auto it = as.find(name);
+    return it == as.end() ? name : it->second;
+  }
+};
 struct Family {
   std::string name;
   std::vector<OperandRule> operands;
@@ -35,12 +45,16 @@ struct Family {
   std::vector<std::string> numbers;      ///< numeric parameters; passed on, never matched
   std::set<std::string> optionalNumbers; ///< those that only some words take
   std::vector<std::string> phases;       ///< phases in which the family can run
+  std::vector<FamilyPart> parts;         ///< of a fusion, in order; empty for a family of its own
+  std::set<std::string> inner;           ///< of a fusion: values from one part to a later one
 };
 
 struct Contract {
   std::string id;
   std::string family;
   std::map<std::string, std::string> storage; ///< per operand
+  /// Of a fusion: the contracts of its parts. There is no file of it; its JSON holds theirs.
+  std::vector<std::string> parts;
   Json json;
   std::string digest; ///< SHA-256 of the canonical JSON
 };
@@ -56,9 +70,10 @@ struct ProfileRule {
 /// What a profile extends it takes over, but for the rules whose op and match it has itself.
 struct Profile {
   std::string id;
-  std::vector<ProfileRule> rules; ///< with those that it takes over
-  Json json;                      ///< as it is written
-  std::string digest;             ///< also of what it extends
+  std::vector<std::string> fusions; ///< families with parts, those that are on, in order
+  std::vector<ProfileRule> rules;   ///< with those that it takes over
+  Json json;                        ///< as it is written
+  std::string digest;               ///< also of what it extends
 };
 
 struct DimensionRange {

@@ -114,7 +114,7 @@ void checkMapNames(const Catalog &catalog, const KernelMap &map, std::vector<Dia
            {}});
 }
 
-void checkMapFunctions(const KernelMap &map, const KnownFunctions &functions,
+void checkMapFunctions(const KernelMap &map, bool isFusion, const KnownFunctions &functions,
                        std::vector<Diagnostic> &found) {
   const Json &json = map.json.at("functions");
   if (std::set<std::string>{map.contractOracle, map.production, map.threaded}.size() != 3)
@@ -130,7 +130,8 @@ void checkMapFunctions(const KernelMap &map, const KnownFunctions &functions,
          "E125",
          fmt::format("function '{}' does not exist in the reference", map.contractOracle),
          {}});
-  else if (const std::string entry = "reference_" + map.op; map.contractOracle != entry)
+  else if (const std::string entry = isFusion ? "reference_fused" : "reference_" + map.op;
+           map.contractOracle != entry)
     found.push_back({json.at("contract_oracle").location(),
                      "E125",
                      fmt::format("function '{}' does not evaluate '{}'; the reference's entry for "
@@ -273,12 +274,19 @@ void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found) {
              "E301",
              fmt::format("contract '{}' says nothing of operand '{}'", id, operand.name),
              {}});
-    checkWords(catalog, contract, found);
+    if (contract.parts.empty()) // those of parts are contracts themselves
+      checkWords(catalog, contract, found);
   }
 }
 
 void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found) {
-  for (const auto &[id, profile] : catalog.profiles())
+  std::vector<std::string> fusions;
+  for (const auto &[name, family] : catalog.families())
+    if (!family.parts.empty())
+      fusions.push_back(name);
+  for (const auto &[id, profile] : catalog.profiles()) {
+    for (const Json &fusion : profile.json.at("fusions").elements())
+      requireKnown("a fusion", fusion.asString(), fusions, fusion.location(), found);
     for (const Json &rule : profile.json.at("rules").elements()) {
       const Json &op = rule.at("op");
       const auto family = catalog.families().find(op.asString());
@@ -304,13 +312,16 @@ void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found) {
                                      it->second.family, op.asString()),
                          {}});
     }
+  }
 }
 
 void checkKernelMaps(const Catalog &catalog, const KnownFunctions &functions,
                      std::vector<Diagnostic> &found) {
   for (const auto &[id, map] : catalog.kernelMaps()) {
     checkMapNames(catalog, map, found);
-    checkMapFunctions(map, functions, found);
+    const auto family = catalog.families().find(map.op);
+    const bool isFusion = family != catalog.families().end() && !family->second.parts.empty();
+    checkMapFunctions(map, isFusion, functions, found);
     checkMapArguments(map, found);
   }
 }

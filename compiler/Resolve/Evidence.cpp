@@ -61,7 +61,8 @@ CurrentDigests catalogDigests(const Catalog &catalog) {
 std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog) {
   std::vector<EvidenceNeed> needs;
   for (const auto &[id, contract] : catalog.contracts())
-    needs.push_back(contractNeed(id, contract.json.at("id").location()));
+    if (contract.parts.empty()) // what is composed of validated contracts has no record of its own
+      needs.push_back(contractNeed(id, contract.json.at("id").location()));
   for (const auto &[id, map] : catalog.kernelMaps())
     needs.push_back(providerNeed(map, map.json.at("id").location()));
   return needs;
@@ -77,7 +78,9 @@ std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSu
   for (const EvidenceSubject::Decision &decision : subject.decisions) {
     contracts.insert("contract:" + decision.contract);
     sources.insert("source:" + decision.provider);
-    add(contractNeed(decision.contract, decision.location));
+    const std::vector<std::string> &parts = catalog.contracts().at(decision.contract).parts;
+    for (const std::string &part : parts.empty() ? std::vector{decision.contract} : parts)
+      add(contractNeed(part, decision.location));
     add(providerNeed(catalog.kernelMaps().at(decision.provider), decision.location));
   }
   EvidenceNeed stitched{

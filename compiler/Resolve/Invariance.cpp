@@ -172,6 +172,16 @@ ContractInvariance::against(const std::string &dimension) const {
 }
 
 ContractInvariance deriveInvariance(const Catalog &catalog, const Contract &contract) {
+  if (!contract.parts.empty()) { // what breaks a part breaks the whole
+    ContractInvariance whole;
+    for (const std::string &part : contract.parts)
+      for (FieldInvariance &field :
+           deriveInvariance(catalog, catalog.contracts().at(part)).fields) {
+        field.field = part + ": " + field.field;
+        whole.fields.push_back(std::move(field));
+      }
+    return whole;
+  }
   return Derivation(catalog, contract).derive();
 }
 

@@ -91,6 +91,16 @@ std::map<std::string, Family> readFamilies(const Json &vocabulary) {
       family.numbers.push_back(std::move(number));
     }
     family.phases = readStrings(member.value.find("phases"));
+    if (const Json *parts = member.value.find("parts"))
+      for (const Json &part : parts->elements()) {
+        FamilyPart &read = family.parts.emplace_back();
+        read.family = part.at("family").asString();
+        for (const Json::Member &name : part.at("as").members())
+          read.as[name.key] = name.value.asString();
+      }
+    if (const Json *inner = member.value.find("inner"))
+      for (const Json::Member &value : inner->members())
+        family.inner.insert(value.key);
   }
   return families;
 }
@@ -109,6 +119,7 @@ Contract readContract(const Json &json) {
 Profile readProfile(const Json &json) {
   Profile profile;
   profile.id = json.at("id").asString();
+  profile.fusions = readStrings(&json.at("fusions"));
   for (const Json &rule : json.at("rules").elements()) {
     ProfileRule &read = profile.rules.emplace_back();
     read.op = rule.at("op").asString();

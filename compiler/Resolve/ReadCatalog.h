@@ -11,8 +11,16 @@ Contract readContract(const Json &json);
 Profile readProfile(const Json &json);
 KernelMap readKernelMap(const Json &json);
 
+/// The contract of a fusion that a map names at `id`: "a+b", the contracts of the parts in order.
+/// E302 or E123 where it is not one.
+Contract composeContract(const Catalog &catalog, const Family &fusion, const Json &id);
+/// The id of that contract.
+std::string composedId(const std::vector<std::string> &contracts);
+
 /// Faults of the whole that no schema sees. Each appends what it finds.
 void checkFamilies(const Catalog &catalog, std::vector<Diagnostic> &found);
+/// E122: a fusion whose names are not those of its parts.
+void checkFusions(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkContracts(const Catalog &catalog, std::vector<Diagnostic> &found);
 void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found);
 /// Gives each profile the rules of the one that it extends. E129: there is none that can be

@@ -212,7 +212,8 @@ std::vector<Candidate> candidates(const Catalog &catalog, const Requirement &req
 
 Resolution resolve(const Catalog &catalog, const Requirement &requirement) {
   const auto contract = catalog.contracts().find(requirement.contract);
-  if (contract == catalog.contracts().end())
+  const bool isFusion = !catalog.families().at(requirement.op).parts.empty();
+  if (contract == catalog.contracts().end() && !isFusion)
     throw Error(unknownContract(catalog, requirement.contract, requirement.location));
   const std::vector<Candidate> all = candidates(catalog, requirement);
   std::vector<const KernelMap *> matches;

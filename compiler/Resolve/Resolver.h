@@ -20,7 +20,9 @@ struct Requirement {
   std::map<std::string, std::string> storage; ///< of the operands that are present
   std::map<std::string, int64_t> dimensions;  ///< static ones; "rows" is absent: any number
   std::map<std::string, std::string> attributes;
-  Location location; ///< of the op in the circuit
+  Location location;                   ///< of the op in the circuit
+  std::vector<std::string> parts = {}; ///< of a fusion: the ops that it is made of, in order
+  std::string unfused = {};            ///< what kept a fusion of the profile away, or ""
 };
 
 /// The decision, and what every later stage carries as `resolved_execution`.

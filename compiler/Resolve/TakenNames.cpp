@@ -144,7 +144,8 @@ void checkTakenNames(const Catalog &catalog, std::vector<Diagnostic> &found) {
     for (const Json::Member &word : list.value.members())
       checkWord(catalog, list.key, word, found);
   for (const auto &[id, contract] : catalog.contracts())
-    checkContract(catalog, contract, found);
+    if (contract.parts.empty())
+      checkContract(catalog, contract, found);
 }
 
 } // namespace writ

@@ -34,6 +34,18 @@ std::string describe(const Json &value) {
               fmt::format("expected {}, got {}", expected, describe(value)));
 }
 
+Json Json::placedAt(const Location &place) const {
+  Json placed = *this;
+  placed.where = place;
+  for (Json &element : placed.array)
+    element = element.placedAt(place);
+  for (Member &member : placed.object) {
+    member.keyLocation = place;
+    member.value = member.value.placedAt(place);
+  }
+  return placed;
+}
+
 const std::string &Json::asString() const {
   if (valueKind != Kind::string)
     wrongKind(*this, "string");

@@ -53,6 +53,9 @@ public:
 
   const Location &location() const { return where; }
 
+  /// The same value, standing at `place` as a whole: for what was made of other documents.
+  Json placedAt(const Location &place) const;
+
   /// The value without positions, for libraries that take nlohmann's type.
   nlohmann::json plain() const;
 

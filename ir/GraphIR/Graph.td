@@ -49,12 +49,14 @@ def Graph_RequirementOp : Graph_Op<"requirement", [Graph_InModule, Symbol,
       StrAttr:$contract, StrAttr:$target, DictionaryAttr:$storage, DictionaryAttr:$dimensions,
       DictionaryAttr:$family_attributes, DictionaryAttr:$numbers, DictionaryAttr:$inputs,
       DictionaryAttr:$weights, StrAttr:$section, OptionalAttr<I64Attr>:$layer,
-      OptionalAttr<FlatSymbolRefAttr>:$kv_group, OptionalAttr<I64Attr>:$kv_layer);
+      OptionalAttr<FlatSymbolRefAttr>:$kv_group, OptionalAttr<I64Attr>:$kv_layer,
+      OptionalAttr<StrArrayAttr>:$parts, OptionalAttr<StrAttr>:$unfused);
   let assemblyFormat = [{
     $sym_name $op_name `:` $family `in` $phase `contract` $contract `target` $target
     `storage` $storage `dimensions` $dimensions `attributes` $family_attributes `numbers` $numbers
     `inputs` $inputs `weights` $weights `section` $section (`[` $layer^ `]`)?
-    (`kv` $kv_group^ `[` $kv_layer `]`)? attr-dict
+    (`kv` $kv_group^ `[` $kv_layer `]`)? (`parts` $parts^)?
+    (`unfused` $unfused^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -192,6 +194,20 @@ def Graph_SelectRowsOp : Graph_KernelOp<"select_rows",
     (ins Graph_Rows:$rows, Graph_Tensor:$input), (ins), (outs Graph_Tensor:$out),
     "`(` $rows `,` $input `)`"> {
   let summary = "the rows whose logits are wanted";
+}
+
+//===- fusions: each is its parts, one after the other ---------------------===//
+
+def Graph_RmsNormQuantizeOp : Graph_KernelOp<"rms_norm_quantize", (ins Graph_Tensor:$input),
+    (ins FlatSymbolRefAttr:$weight, F64Attr:$epsilon), (outs Graph_Tensor:$out),
+    "`(` $input `)` `weight` $weight `epsilon` $epsilon"> {
+  let summary = "integer codes of each row, normalised by its root mean square";
+}
+
+def Graph_GateQuantizeOp : Graph_KernelOp<"gate_quantize",
+    (ins Graph_Tensor:$gate, Graph_Tensor:$up), (ins StrAttr:$activation),
+    (outs Graph_Tensor:$out), "`(` $gate `,` $up `)` `activation` $activation"> {
+  let summary = "integer codes of the activation of one operand times the other";
 }
 
 #endif // WRIT_IR_GRAPH

@@ -377,3 +377,35 @@ LogicalResult SelectRowsOp::verify() {
 LogicalResult SelectRowsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifySymbols(*this, symbols);
 }
+
+//===- fusions --------------------------------------------------------------------===//
+
+LogicalResult RmsNormQuantizeOp::verify() {
+  double epsilon = getEpsilon().convertToDouble();
+  // graph.rms_norm_quantize C1
+  if (!isEpsilon(epsilon))
+    return emitOpError() << "has epsilon " << epsilon << "; it is finite and not negative";
+  if (failed(verifyFloatKernel(*this, getDimensions())))
+    return failure();
+  // graph.rms_norm_quantize C2
+  if (!holdsCodes(getOut()))
+    return emitOpError() << "makes " << getOut().getType() << "; it makes codes";
+  return success();
+}
+LogicalResult RmsNormQuantizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifySymbols(*this, symbols)))
+    return failure();
+  return verifyWeight(*this, symbols, getWeightAttr(), {*dim(getDimensions(), "n")});
+}
+
+LogicalResult GateQuantizeOp::verify() {
+  if (failed(verifyFloatKernel(*this, getDimensions())))
+    return failure();
+  // graph.gate_quantize C1
+  if (!holdsCodes(getOut()))
+    return emitOpError() << "makes " << getOut().getType() << "; it makes codes";
+  return success();
+}
+LogicalResult GateQuantizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifySymbols(*this, symbols);
+}

@@ -123,5 +123,7 @@ def Lowered_ActivationOp : Lowered_KernelOp<"activation">;
 def Lowered_SoftCapOp : Lowered_KernelOp<"soft_cap">;
 def Lowered_ResidualOp : Lowered_KernelOp<"residual">;
 def Lowered_SelectRowsOp : Lowered_KernelOp<"select_rows">;
+def Lowered_RmsNormQuantizeOp : Lowered_KernelOp<"rms_norm_quantize">;
+def Lowered_GateQuantizeOp : Lowered_KernelOp<"gate_quantize">;
 
 #endif // WRIT_IR_LOWERED

@@ -8,6 +8,7 @@ namespace writ::reference {
 void evaluateActivation(Call &call);
 void evaluateAttention(Call &call);
 void evaluateEmbedding(Call &call);
+void evaluateFused(Call &call);
 void evaluateGate(Call &call);
 void evaluateKvStore(Call &call);
 void evaluateL2Norm(Call &call);

@@ -9,6 +9,7 @@ const std::map<std::string, Entry, std::less<>> &entries() {
       {"reference_activation", evaluateActivation},
       {"reference_attention", evaluateAttention},
       {"reference_embedding", evaluateEmbedding},
+      {"reference_fused", evaluateFused},
       {"reference_gate", evaluateGate},
       {"reference_kv_store", evaluateKvStore},
       {"reference_l2_norm", evaluateL2Norm},

@@ -139,6 +139,18 @@ constexpr FamilyShape families[] = {
      .dimensions = dimsN,
      .readsRows = true,
      .selectsRows = true},
+    {.family = "rms_norm_quantize",
+     .inputs = vectorsIn,
+     .outputs = rowOfN,
+     .weights = weight,
+     .optionalWeights = {},
+     .dimensions = dimsNorm},
+    {.family = "gate_quantize",
+     .inputs = gateInputs,
+     .outputs = rowOfN,
+     .weights = {},
+     .optionalWeights = {},
+     .dimensions = dimsN},
 };
 
 int64_t scalarBytes(std::string_view storage) {

@@ -71,6 +71,8 @@ def providers():
 def contract_cells(contract):
     """Oracle and worst error of a contract, as its record says."""
     record = ROOT / "contracts" / "evidence" / "contract" / f"{contract}.json"
+    if "+" in contract:  # of a fusion: the contracts of its parts, one after the other
+        return ["its parts", "–"]
     measured = json.loads(record.read_text())["measured"] if record.exists() else {}
     worst = measured.get("worst_error_over_bound")
     oracle = measured.get("oracle", "unresolved")
@@ -82,8 +84,10 @@ def rows(build, junit):
     states = verdicts(build / "bin" / "writ")
     counts = comparisons(junit) if junit and junit.exists() else {}
     kernels = providers()
-    for contract in sorted(subject for kind, subject in states if kind == "contract"):
-        own = states["contract", contract]
+    subjects = {subject for kind, subject in states if kind == "contract"}
+    for contract in sorted(subjects | {contract for contract in kernels if "+" in contract}):
+        parts = [states.get(("contract", part), "unresolved") for part in contract.split("+")]
+        own = next((verdict for verdict in parts if verdict != "validated"), "validated")
         for kernel in kernels[contract] or [None]:
             verdict = own if own != "validated" else states.get(("provider", kernel), "no provider")
             kept, lost = counts.get(kernel, (0, 0))

@@ -96,15 +96,18 @@ def render(root, writ):
     by_id = {entry["id"]: entry for entry in derived["contracts"]}
     dimensions = list(derived["dimensions"])
     vocabulary = read(root / "contracts" / "vocabulary.json")
-    words, keepers = vocabulary["words"], {}
+    words, keepers, maps = vocabulary["words"], {}, []
     for path in sorted((root / "kernel_maps").glob("*/*.json")):
         if path.parent.name != "schema":
             entry = read(path)
+            maps.append(entry)
             for contract in entry["contracts"]:
                 keepers.setdefault(contract, []).append(entry["id"])
     lines = [HEADER, "", "`all` invariance is " + ", ".join(dimensions) + ".", "", "## Reductions", ""]
     lines += reductions(words)
     for family, rules in vocabulary["families"].items():
+        if "parts" in rules:
+            continue
         paths = sorted((root / "contracts" / family).glob("*.json"))
         operands = ", ".join(f"{name} ({kind})" for name, kind in rules["operands"].items())
         takes = "; ".join(f"{what}: {', '.join(rules[what])}" for what in ("dimensions", "attributes", "numbers")
@@ -119,7 +122,21 @@ def render(root, writ):
             lines.append(f"| [`{name}`](../contracts/{family}/{name}.json) | {operands_text(contract)} | "
                          f"{order_text(contract, vocabulary['contract_fields'][family], words)} | "
                          f"{invariance_text(by_id[name], dimensions)} | `{contract['bound']['formula']}` | {providers} |")  # fmt: skip
+    lines += fusions(vocabulary["families"], maps)
     return "\n".join(lines) + "\n"
+
+
+def fusions(families, maps):
+    """What one provider computes in the place of several: its contract is theirs, one after the other."""
+    lines = ["", "## Fusions", "", "A fusion has no arithmetic of its own: its bits are those of its parts, in order. "
+             "A profile lists the ones that are on.", "",
+             "| fusion | provider | contracts |", "| --- | --- | --- |"]  # fmt: skip
+    for entry in maps:
+        if "parts" in families[entry["op"]]:
+            for contract in entry["contracts"]:
+                parts = ", then ".join(f"`{name}`" for name in contract.split("+"))
+                lines.append(f"| {entry['op']} | `{entry['id']}` | {parts} |")
+    return lines
 
 
 def control(writ):

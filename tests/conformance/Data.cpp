@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace writ::test {
 namespace {
@@ -28,6 +29,24 @@ std::map<std::string, nlohmann::json> readFolders(const fs::path &root) {
   return found;
 }
 
+/// The contract of a fusion: those of its parts, and the operands that leave it. Written anew, so
+/// that it says what the compiler's should be.
+nlohmann::json compose(const Data &data, const std::string &family, const std::string &id) {
+  const nlohmann::json &fusion = data.vocabulary["families"][family];
+  nlohmann::json contract = {{"schema", "writ.contract.v1"}, {"id", id}, {"family", family}};
+  std::istringstream ids(id);
+  std::string part;
+  for (size_t i = 0; std::getline(ids, part, '+'); ++i) {
+    contract["parts"].push_back(data.contracts.at(part));
+    for (const auto &[operand, stated] : data.contracts.at(part)["operands"].items()) {
+      const std::string name = fusion["parts"][i]["as"].value(operand, operand);
+      if (!fusion["inner"].contains(name))
+        contract["operands"][name] = stated;
+    }
+  }
+  return contract;
+}
+
 } // namespace
 
 namespace {
@@ -46,6 +65,11 @@ nlohmann::json extendedRules(const nlohmann::json &base, const nlohmann::json &o
 
 } // namespace
 
+const nlohmann::json &Data::contract(const std::string &id) const {
+  const auto own = contracts.find(id);
+  return own == contracts.end() ? composed.at(id) : own->second;
+}
+
 const Data &Data::get() {
   static const Data data = [] {
     const fs::path root = WRIT_SOURCE_DIR;
@@ -57,9 +81,14 @@ const Data &Data::get() {
       if (profile.contains("extends"))
         profile["rules"] =
             extendedRules(read.profiles.at(profile["extends"])["rules"], profile["rules"]);
-    for (const auto &[family, ignored] : read.vocabulary["families"].items())
-      read.contracts.merge(readFolders(root / "contracts" / family));
+    for (const auto &[family, rules] : read.vocabulary["families"].items())
+      if (!rules.contains("parts")) // no file states the contract of a fusion
+        read.contracts.merge(readFolders(root / "contracts" / family));
     read.kernelMaps = readFolders(root / "kernel_maps");
+    for (const auto &[id, map] : read.kernelMaps)
+      for (const std::string contract : map["contracts"])
+        if (!read.contracts.contains(contract))
+          read.composed[contract] = compose(read, map["op"], contract);
     return read;
   }();
   return data;

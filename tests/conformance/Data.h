@@ -16,10 +16,13 @@ namespace writ::test {
 struct Data {
   nlohmann::json vocabulary, functions;
   std::map<std::string, nlohmann::json> contracts;  ///< by id
+  std::map<std::string, nlohmann::json> composed;   ///< of fusions, by id, as maps name them
   std::map<std::string, nlohmann::json> profiles;   ///< by id
   std::map<std::string, nlohmann::json> kernelMaps; ///< by id
   static const Data &get();
 
+  /// A contract of either kind.
+  const nlohmann::json &contract(const std::string &id) const;
   /// The storage types that a model's weights may have: those that some kernel of 'linear' takes.
   std::set<std::string> weightStorages() const;
 };

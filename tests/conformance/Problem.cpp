@@ -39,11 +39,34 @@ void makeRows(Problem &problem, const ProblemOptions &options, Random &random) {
   }
 }
 
+/// An operand as its op has it: that of a fusion belongs to one of the parts, with its names.
+struct Place {
+  std::string family, operand;
+  Dimensions dimensions;
+};
+Place placeOf(const std::string &family, const std::string &operand, const Dimensions &dimensions) {
+  const nlohmann::json &families = Data::get().vocabulary["families"];
+  if (!families[family].contains("parts"))
+    return {family, operand, dimensions};
+  for (const nlohmann::json &part : families[family]["parts"]) {
+    const nlohmann::json &as = part["as"];
+    const nlohmann::json &rules = families[part["family"].get<std::string>()];
+    for (const auto &[name, kind] : rules["operands"].items())
+      if (as.value(name, name) == operand) {
+        Place place{part["family"], name, {}};
+        for (const std::string dimension : rules["dimensions"])
+          place.dimensions[dimension] = dimensions.at(as.value(dimension, dimension));
+        return place;
+      }
+  }
+  throw std::runtime_error("no part of '" + family + "' has an operand '" + operand + "'");
+}
+
 /// What each operand is in the sums of its op, and how many elements one of them takes.
-Filling fillingOf(const Problem &problem, const std::string &operand,
+Filling fillingOf(const Problem &problem, const std::string &operandName,
                   const std::vector<int64_t> &shape, Fill fill) {
-  const std::string family = problem.family();
-  const Dimensions &dimensions = problem.call.dimensions;
+  const auto [family, operand, dimensions] =
+      placeOf(problem.family(), operandName, problem.call.dimensions);
   const nlohmann::json &operands = problem.contract["operands"];
   Filling filling{fill, Part::term, shape.back(), 1, 0};
   const bool isNorm = family.ends_with("_norm");
@@ -56,15 +79,23 @@ Filling fillingOf(const Problem &problem, const std::string &operand,
   else if (operand == "q" || operand == "k" || operand == "v" ||
            (family == "rope" && operand == "input"))
     filling.run = dimensions.at("head_dim");
-  const bool isQuantization = family == "quantize_activation" || family == "kv_store";
-  if (isQuantization && problem.contract.contains("block")) // values that share a scale
-    filling.run = problem.contract["block"];
+  if (const int64_t block = sharedScale(problem.contract); block > 0 && !isNorm)
+    filling.run = block;
   if (family == "linear" && operands["out"]["storage"] == "f16")
     filling.exponent = -7; // the sums stay in its range
   if (family == "linear" && operand != "bias")
     if (const std::string weight = operands["weight"]["storage"]; weight.starts_with("q"))
       filling.unit = reference::blockElements(weight);
   return filling;
+}
+
+/// No activation leaves anything of a large negative value: what dominates a gate is positive.
+void keepDominance(Problem &problem) {
+  const reference::Operand &gate = problem.call.operands.at("gate");
+  const int64_t size = reference::rowBytes(gate.storage, 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(gate.bytes.size()) / size; ++i)
+    reference::writeScalar(gate.storage, gate.bytes.data(), i,
+                           std::fabs(problem.element("gate", i)));
 }
 
 /// The angles of real positions, so that c^2 + s^2 = 1; special values among them by `fill`.
@@ -210,6 +241,18 @@ void makeNumbers(Problem &problem, Fill fill) {
   }
 }
 
+/// The value of an attribute that a contract states; of a fusion, one of its parts does.
+std::string attributeOf(const nlohmann::json &contract, const nlohmann::json &rules,
+                        const std::string &attribute) {
+  if (!contract.contains("parts"))
+    return contract[attribute];
+  for (size_t i = 0; i < contract["parts"].size(); ++i)
+    for (const auto &[field, value] : contract["parts"][i].items())
+      if (rules["parts"][i]["as"].value(field, field) == attribute)
+        return value;
+  throw std::runtime_error("no part states '" + attribute + "'");
+}
+
 } // namespace
 
 bool isWindowed(const nlohmann::json &contract) {
@@ -217,9 +260,17 @@ bool isWindowed(const nlohmann::json &contract) {
   return contract.contains("mask") && masks[contract["mask"]].value("windowed", false);
 }
 
-std::vector<int64_t> shapeOf(const std::string &family, const std::string &operand,
-                             const Dimensions &dimensions) {
-  auto d = [&](const char *name) { return dimensions.at(name); };
+int64_t sharedScale(const nlohmann::json &contract) {
+  if (contract.contains("parts"))
+    return sharedScale(contract["parts"].back());
+  const std::string family = contract["family"];
+  return family == "quantize_activation" || family == "kv_store" ? contract.value("block", 0) : 0;
+}
+
+std::vector<int64_t> shapeOf(const std::string &familyName, const std::string &operandName,
+                             const Dimensions &given) {
+  const auto [family, operand, dimensions] = placeOf(familyName, operandName, given);
+  auto d = [&sizes = dimensions](const char *name) { return sizes.at(name); };
   const std::string key = family + "." + operand;
   if (key == "embedding.weight")
     return {d("vocabulary"), d("n")};
@@ -227,10 +278,10 @@ std::vector<int64_t> shapeOf(const std::string &family, const std::string &opera
     return {d("n"), d("k")};
   if (key == "attention.sinks")
     return {d("heads")};
-  if (key == "linear.bias" ||
-      (family.ends_with("_norm") && (operand == "weight" || operand == "bias")))
+  const bool isNorm = family.ends_with("_norm");
+  if (key == "linear.bias" || (isNorm && (operand == "weight" || operand == "bias")))
     return {d("n")};
-  if (family.ends_with("_norm"))
+  if (isNorm)
     return {d("rows"), d("vectors") * d("n")};
   if (key == "linear.activation" || family == "quantize_activation")
     return {d("rows"), d("k")};
@@ -253,7 +304,7 @@ std::vector<int64_t> shapeOf(const std::string &family, const std::string &opera
 
 std::unique_ptr<Problem> makeProblem(const std::string &contract, const Dimensions &dimensions,
                                      const ProblemOptions &options) {
-  return makeProblemOf(Data::get().contracts.at(contract), dimensions, options);
+  return makeProblemOf(Data::get().contract(contract), dimensions, options);
 }
 
 std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dimensions &dimensions,
@@ -274,7 +325,7 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
   const std::string family = problem->family();
   const nlohmann::json &rules = data.vocabulary["families"][family];
   for (const std::string attribute : rules["attributes"])
-    call.attributes[attribute] = problem->contract[attribute];
+    call.attributes[attribute] = attributeOf(problem->contract, rules, attribute);
   makeNumbers(*problem, options.fill);
   call.schedule.workers = options.workers;
   makeRows(*problem, options, random);
@@ -309,6 +360,8 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
   if (family == "residual" &&
       (options.fill == Fill::cancelling || options.fill == Fill::alternating))
     mirrorSummand(*problem, options.fill, random);
+  if (options.fill == Fill::dominating && rules["operands"].contains("gate"))
+    keepDominance(*problem);
   if (rules["operands"].contains("kv"))
     makeKv(*problem, options, random);
   if (family == "sample")
@@ -319,7 +372,9 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
 void Problem::evaluate() {
   for (const std::string &output : outputs())
     buffers.at(output).poison();
-  const reference::Entry entry = reference::findReference("reference_" + family());
+  const bool isFusion = contract.contains("parts");
+  const reference::Entry entry =
+      reference::findReference(isFusion ? "reference_fused" : "reference_" + family());
   if (!entry)
     throw std::runtime_error("no reference for '" + family() + "'");
   entry(call);

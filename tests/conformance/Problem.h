@@ -56,6 +56,10 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
 /// Whether a query of the contract sees no more than the window of its KV state.
 bool isWindowed(const nlohmann::json &contract);
 
+/// How many values of a row share a scale, where the op or the last of its parts makes codes of
+/// blocks; else 0.
+int64_t sharedScale(const nlohmann::json &contract);
+
 /// The shape of an operand of a family.
 std::vector<int64_t> shapeOf(const std::string &family, const std::string &operand,
                              const Dimensions &dimensions);

@@ -57,7 +57,8 @@ void addAround(const json &range, int64_t edge, std::set<int64_t> &sizes) {
 int64_t smallOf(const json &range) {
   const int64_t step = range.value("multiple_of", int64_t(1));
   const int64_t least = std::max(range.value("min", int64_t(1)), step);
-  return std::max(least, std::min<int64_t>(3 * step, kSmall) / step * step);
+  const int64_t most = std::min(range.value("max", kSmall), kSmall);
+  return std::max(least, std::min(3 * step, most) / step * step);
 }
 
 /// Sizes that depend on each other: query heads are whole groups of KV heads; what is rotated lies
@@ -96,7 +97,11 @@ std::string nameOf(const Shape &shape) {
 
 std::set<int64_t> edgesOf(const json &contract) {
   std::set<int64_t> edges = {kVectorLanes};
-  addFields(contract, edges);
+  if (contract.contains("parts"))
+    for (const json &part : contract["parts"])
+      edges.merge(edgesOf(part));
+  else
+    addFields(contract, edges);
   const json &storages = Data::get().vocabulary["words"]["storage"];
   for (const auto &[name, operand] : contract["operands"].items())
     if (const json &word = storages[operand["storage"].get<std::string>()];
@@ -106,7 +111,7 @@ std::set<int64_t> edgesOf(const json &contract) {
 }
 
 std::vector<Shape> edgeShapes(const json &map, const std::string &contractId, int64_t workers) {
-  const json &contract = Data::get().contracts.at(contractId);
+  const json &contract = Data::get().contract(contractId);
   const std::string family = map["op"];
   const json &dimensions = Data::get().vocabulary["families"][family]["dimensions"];
   const std::set<int64_t> edges = edgesOf(contract);

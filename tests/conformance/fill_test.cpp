@@ -113,6 +113,28 @@ std::vector<Terms> normSums(const Problem &problem, bool isSquared) {
   return sums;
 }
 
+/// The values that one scale has to serve. A fusion makes them itself: its first part, alone.
+std::vector<Terms> blockTerms(const Problem &problem) {
+  std::vector<double> x;
+  if (problem.contract.contains("parts")) {
+    const nlohmann::json &part = problem.contract["parts"][0];
+    auto first = makeProblemOf(part, problem.call.dimensions, {});
+    for (const auto &[name, operand] : first->call.operands)
+      if (name != "out")
+        std::ranges::copy(problem.call.operands.at(name).bytes, operand.bytes.begin());
+    first->evaluate();
+    x = oracle::valuesOf(*first, "out");
+  } else {
+    x = oracle::valuesOf(problem, "input");
+  }
+  std::vector<Terms> blocks;
+  const auto size = static_cast<size_t>(sharedScale(problem.contract));
+  for (size_t at = 0; at < x.size(); at += size)
+    blocks.emplace_back(x.begin() + static_cast<ptrdiff_t>(at),
+                        x.begin() + static_cast<ptrdiff_t>(at + size));
+  return blocks;
+}
+
 std::vector<Terms> residualSums(const Problem &problem) {
   std::vector<Terms> sums;
   const std::vector<double> a = oracle::valuesOf(problem, "a"), b = oracle::valuesOf(problem, "b");
@@ -186,9 +208,22 @@ struct Kind {
   std::function<std::vector<Terms>(const Problem &)> sums;
 };
 
-/// The kinds of sums of a family, and the fills that are about them. A sum of squares cannot
-/// cancel; attention's weights are never equal.
-std::vector<Kind> kindsOf(const std::string &family) {
+/// The kinds of sums of a contract, and the fills that are about them. A sum of squares cannot
+/// cancel; attention's weights are never equal. The values of a block are no sum, but their sizes
+/// decide what is left of each beside the largest; of a norm, the largest is of a whole vector.
+std::vector<Kind> kindsOf(const nlohmann::json &contract) {
+  const std::string family = contract["family"];
+  if (contract.contains("parts")) {
+    std::vector<Kind> kinds = kindsOf(contract["parts"][0]);
+    kinds.push_back({"values of a block", {Fill::spread, Fill::equal, Fill::tiny}, blockTerms});
+    if (kinds.size() == 1)
+      kinds[0].fills.push_back(Fill::dominating);
+    return kinds;
+  }
+  if (family == "quantize_activation")
+    return {{"values of a block",
+             {Fill::spread, Fill::equal, Fill::tiny, Fill::dominating},
+             blockTerms}};
   if (family == "linear")
     return {{"products",
              {Fill::cancelling, Fill::spread, Fill::equal, Fill::tiny, Fill::dominating,
@@ -231,14 +266,16 @@ Dimensions dimensionsOf(const nlohmann::json &contract) {
     return {{"rows", 2}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 64}};
   if (family == "rope")
     return {{"rows", 3}, {"heads", 2}, {"head_dim", 32}, {"rope_dims", 24}};
+  if (const int64_t block = sharedScale(contract))
+    return {{"rows", 3}, {"vectors", 1}, {"n", 4 * block}, {"k", 4 * block}};
   return {{"rows", 3}, {"vectors", 2}, {"n", 128}};
 }
 
 class F8_Fills : public testing::TestWithParam<std::string> {};
 
 TEST_P(F8_Fills, EachDoesWhatItsNameSays) {
-  const nlohmann::json &contract = Data::get().contracts.at(GetParam());
-  for (const Kind &kind : kindsOf(contract["family"]))
+  const nlohmann::json &contract = Data::get().contract(GetParam());
+  for (const Kind &kind : kindsOf(contract))
     for (const Fill fill : kind.fills) {
       const auto made = [&](Fill values) {
         return kind.sums(*makeProblem(GetParam(), dimensionsOf(contract),
@@ -252,21 +289,24 @@ TEST_P(F8_Fills, EachDoesWhatItsNameSays) {
 
 std::vector<std::string> contractsWithSums() {
   std::vector<std::string> ids;
-  for (const auto &[id, contract] : Data::get().contracts)
-    if (!kindsOf(contract["family"]).empty())
-      ids.push_back(id);
+  for (const auto *contracts : {&Data::get().contracts, &Data::get().composed})
+    for (const auto &[id, contract] : *contracts)
+      if (!kindsOf(contract).empty())
+        ids.push_back(id);
   return ids;
 }
 
-INSTANTIATE_TEST_SUITE_P(, F8_Fills, testing::ValuesIn(contractsWithSums()),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(, F8_Fills, testing::ValuesIn(contractsWithSums()), [](const auto &info) {
+  std::string name = info.param;
+  std::ranges::replace(name, '+', '_');
+  return name;
+});
 
 // Every fill but `special` has a family that reaches it, and each is another input than the plain
 // one.
 TEST(F8_FillsDiffer, FromEachOtherForEveryOperand) {
-  for (const auto &[id, contract] : Data::get().contracts) {
-    if (kindsOf(contract["family"]).empty())
-      continue;
+  for (const std::string &id : contractsWithSums()) {
+    const nlohmann::json &contract = Data::get().contract(id);
     std::set<std::vector<std::byte>> seen;
     for (const Fill fill : kFills) {
       const auto problem =

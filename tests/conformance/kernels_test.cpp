@@ -88,6 +88,9 @@ std::vector<Shape> shapesOf(const std::string &family) {
                                 {2, 3, 65}, {2, 4, 256}, {5, 1, 576}, {4, 1, 1000}};
     for (const auto &[rows, vectors, n] : sizes)
       shapes.push_back({{{"rows", rows}, {"vectors", vectors}, {"n", n}}});
+  } else if (family == "rms_norm_quantize") {
+    for (const int64_t n : {32, 96, 256, 576, 1024})
+      shapes.push_back({{{"rows", n == 96 ? 1 : 5}, {"vectors", 1}, {"n", n}}});
   } else { // one element after another
     for (const int64_t n : {1, 7, 15, 16, 17, 63, 64, 65, 576, 1000})
       shapes.push_back({{{"rows", n == 64 ? 1 : 5}, {"n", n}}});

@@ -40,6 +40,12 @@ std::vector<Shape> shapesOf(const std::string &family) {
     return {{{{"rows", 17}, {"k", 160}}}, {{{"rows", 2}, {"k", 64}}}, {{{"rows", 17}, {"k", 512}}}};
   if (family == "rms_norm")
     return {{{{"rows", 5}, {"vectors", 3}, {"n", 65}}}, {{{"rows", 1}, {"vectors", 1}, {"n", 16}}}};
+  if (family == "rms_norm_quantize")
+    return {{{{"rows", 17}, {"vectors", 1}, {"n", 160}}},
+            {{{"rows", 2}, {"vectors", 1}, {"n", 64}}},
+            {{{"rows", 17}, {"vectors", 1}, {"n", 512}}}};
+  if (family == "gate_quantize")
+    return {{{{"rows", 17}, {"n", 160}}}, {{{"rows", 2}, {"n", 64}}}, {{{"rows", 17}, {"n", 512}}}};
   if (family == "rope_table")
     return {{{{"rows", 11}, {"rope_dims", 64}}}};
   if (family == "rope")

@@ -1,11 +1,11 @@
-"""A package whose gate gives other bits where more than one thread runs it: what a check of bits must see."""
+"""A package whose residual gives other bits where more than one thread runs it: what a check of bits must see."""
 import pathlib
 import re
 import shutil
 import subprocess
 
 POOL = pathlib.Path(__file__).parents[2] / "runtime" / "src" / "pool" / "thread_pool.cpp"
-OP = "blk.0.ffn_act"
+OP = "blk.0.attn_residual"
 # The first row of each chunk but the first; one thread alone has one chunk.
 BROKEN = """
 void broken_body(const void *args, int64_t begin, int64_t end) {
@@ -29,11 +29,11 @@ def first_wrong_position(rows, threads):
     return -(-(-(-rows // threads)) // CHUNKS)
 
 
-def break_gate(package, root, *options):
+def break_residual(package, root, *options):
     """Rewrites the code of a package and builds it, with these options of cmake."""
     source = package / "src" / "model.cpp"
     text = source.read_text()
-    call = text.split(": gate\n", 1)[1].split("_threaded(", 1)
+    call = text.split(": residual\n", 1)[1].split("_threaded(", 1)
     provider = call[0].strip()
     text = text.replace(f"{provider}_threaded(", "broken_threaded(")
     text = text.replace("namespace {\n", "namespace {\n" + BROKEN.replace("PROVIDER", provider), 1)

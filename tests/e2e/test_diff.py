@@ -79,14 +79,14 @@ class Diff(TestCase):
     def test_OneChangeIsOneLine(self):
         lock = lock_of(tiny_package())
         digests = {"model": lock["model"]["sha256"], "file": lock["files"]["src/calls.cpp"],
-                   "map": lock["providers"]["rms_norm_f32"]["map"]}
+                   "map": lock["providers"]["residual_f32"]["map"]}
         short = {name: digest[:12] for name, digest in digests.items()}
         decision = lock["resolutions"]["blk.1.ffn_down"]["decode"]
         for line, edit in (
                 (f"model sha256: {short['model']} → {OTHER[:12]}", lambda lock: lock["model"].update(sha256=OTHER)),
                 ("production: false → true", lambda lock: lock.update(production=True)),
-                (f"provider rms_norm_f32 map: {short['map']} → {OTHER[:12]}",
-                 lambda lock: lock["providers"]["rms_norm_f32"].update(map=OTHER)),
+                (f"provider residual_f32 map: {short['map']} → {OTHER[:12]}",
+                 lambda lock: lock["providers"]["residual_f32"].update(map=OTHER)),
                 ("contract new: only in <B>", lambda lock: lock["contracts"].update(new=OTHER)),
                 (f"op blk.1.ffn_down (decode): provider '{decision['provider']}' → 'x'",
                  lambda lock: lock["resolutions"]["blk.1.ffn_down"]["decode"].update(provider="x")),

@@ -27,7 +27,7 @@ class NewContract(TestCase):
     def test_C3_E101_TheMissingProviderIsNamed(self):
         data = self.added("sum_f32_fma_lanes16_tree")
         _, err = self.writ("compile", random_model(), "--bringup", "--data", data, "-o", self.folder() / "none", code=1)
-        self.assertIn("error: no kernel provides 'rms_norm' for {", err)
-        self.assertIn(f"contract={NEW}", err)
-        self.assertIn("nearest provider 'rms_norm_f32' differs in contract", err)
+        self.assertIn("error: no kernel provides 'rms_norm_quantize' for {", err)  # the profile has that fusion on
+        self.assertIn(f"contract={NEW}+quantize_activation_i8_b32_v0", err)
+        self.assertIn("nearest provider 'rms_norm_f32_quantize_i8_b32' differs in contract", err)
         self.assertIn("[E101]", err)

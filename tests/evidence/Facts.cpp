@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 namespace writ::test {
 namespace {
@@ -47,18 +48,20 @@ Facts::Facts(const std::string &data, const std::string &modelFile, const writ_m
                 instance.circuit + "'");
   for (const InstanceOp &op : instance.ops)
     byName[op.name] = &op;
-  size_t circuitOps = 0;
+  std::map<std::string, int> called; // how often each op of the circuit, on its own or as a part
   for (uint32_t i = 0; i < package.call_count; ++i) {
     const bool decode = i >= package.call_count / 2;
     if (i == package.call_count / 2)
       made.clear();
     ops.push_back(makeOp(package.calls[i], decode ? "decode" : "prefill"));
-    circuitOps += byName.contains(ops.back().name);
+    for (const std::string &name : ops.back().parts)
+      called[name] += byName.contains(name);
     made.insert_or_assign(ops.back().name, ops.back());
   }
-  if (circuitOps != 2 * instance.ops.size())
-    throw Fault("the package calls " + std::to_string(circuitOps) + " ops in both phases, not " +
-                std::to_string(2 * instance.ops.size()));
+  for (const InstanceOp &op : instance.ops)
+    if (const int times = called[op.name]; times != 2)
+      throw Fault("the package calls '" + op.name + "' " + std::to_string(times) +
+                  " times, not once in each phase");
   for (const InstanceOp &op : instance.hostOps) {
     Op host = fromCircuit(op);
     const writ_provider *provider =
@@ -73,7 +76,61 @@ Facts::Facts(const std::string &data, const std::string &modelFile, const writ_m
   }
 }
 
+/// A group of ops that the profile joins: each part is made as if it stood alone, in order.
+Op Facts::makeFused(const writ_call_info &info, const std::string &phase) {
+  const Family &fusion = catalog.families().at(info.family);
+  std::vector<std::string> names = {info.op};
+  while (names.size() < fusion.parts.size()) { // a part reads the value of the one before it
+    const auto found = byName.find(names.front());
+    std::string source = names.front().substr(0, names.front().rfind('.'));
+    if (found != byName.end())
+      for (const auto &[operand, maker] : found->second->inputs)
+        if (fusion.inner.contains(
+                fusion.parts.at(fusion.parts.size() - names.size()).nameOf(operand)))
+          source = maker;
+    names.insert(names.begin(), source);
+  }
+  std::vector<std::string> contracts;
+  std::istringstream ids(info.contract);
+  for (std::string id; std::getline(ids, id, '+');)
+    contracts.push_back(id);
+  if (contracts.size() != names.size())
+    throw Fault(std::string(info.op) + ": contract '" + info.contract +
+                "' is none of a fusion of " + std::to_string(names.size()) + " parts");
+  Op fused;
+  const std::map<std::string, Op> before = made;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const FamilyPart &part = fusion.parts[i];
+    const Op one =
+        makeOp({names[i].c_str(), part.family.c_str(), contracts[i].c_str(), nullptr}, phase);
+    made.insert_or_assign(names[i], one);
+    const auto take = [&](const auto &from, auto &into) {
+      for (const auto &[name, value] : from)
+        if (!fusion.inner.contains(part.nameOf(name)))
+          into.insert_or_assign(part.nameOf(name), value);
+    };
+    take(one.inputs, fused.inputs);
+    take(one.weights, fused.weights);
+    take(one.dimensions, fused.dimensions);
+    take(one.attributes, fused.attributes);
+    take(one.numbers, fused.numbers);
+    fused.ofOutputs = one.ofOutputs;
+  }
+  made = before;
+  fused.name = info.op;
+  fused.family = info.family;
+  fused.parts = names;
+  require(fused, info.contract, info.provider);
+  fused.contract = &catalog.contracts().at(info.contract);
+  fused.contractJson = fused.contract->json.plain();
+  fused.map = &catalog.kernelMaps().at(info.provider);
+  fused.shape = findFamilyShape(fused.family);
+  return fused;
+}
+
 Op Facts::makeOp(const writ_call_info &info, const std::string &phase) {
+  if (!catalog.families().at(info.family).parts.empty())
+    return makeFused(info, phase);
   auto found = byName.find(info.op);
   Op op = found == byName.end() ? conversion(info.op, info.family) : fromCircuit(*found->second);
   std::map<std::string, std::string> fields = fieldsOf(op);
@@ -92,18 +149,20 @@ Op Facts::makeOp(const writ_call_info &info, const std::string &phase) {
   if (id != info.contract)
     throw Fault(op.name + ": the package has contract '" + info.contract +
                 "', the profile gives '" + id + "'");
-  require(op, id, info.provider);
   op.contract = &catalog.contracts().at(id);
   op.contractJson = op.contract->json.plain();
-  op.map = &catalog.kernelMaps().at(info.provider);
+  if (info.provider) { // a part of a fusion has none of its own
+    require(op, id, info.provider);
+    op.map = &catalog.kernelMaps().at(info.provider);
+  }
+  op.parts = {op.name};
   op.shape = findFamilyShape(op.family);
   op.ofOutputs = op.shape->selectsRows;
-  // An op reads the value itself, or its conversion to what the contract wants.
+  // An op reads the value itself, or its conversion to what the contract wants, which may be all
+  // that a fusion makes of it.
   for (auto &[operand, source] : op.inputs) {
     const std::string &storage = op.contract->storage.at(operand);
-    if (!made.contains(source))
-      throw Fault(op.name + ": '" + source + "' is not made before it");
-    if (made.at(source).contract->storage.at("out") != storage)
+    if (!made.contains(source) || made.at(source).contract->storage.at("out") != storage)
       source += "." + storage;
     if (!made.contains(source))
       throw Fault(op.name + ": '" + source + "' is not made before it");

@@ -26,6 +26,7 @@ struct Fault : std::runtime_error {
 /// One call of the package's list.
 struct Op {
   std::string name, family;
+  std::vector<std::string> parts; ///< the ops of the circuit and conversions that it computes
   const Contract *contract = nullptr;
   const KernelMap *map = nullptr;
   const FamilyShape *shape = nullptr; ///< null for the families that run after a step
@@ -64,6 +65,7 @@ public:
 
 private:
   Op makeOp(const writ_call_info &info, const std::string &phase);
+  Op makeFused(const writ_call_info &info, const std::string &phase);
   Op fromCircuit(const InstanceOp &op);
   Op conversion(const std::string &name, const std::string &family);
   void require(const Op &op, const std::string &contract, const std::string &provider) const;

@@ -1,8 +1,8 @@
 // Compiled once for each instruction set, with the flags of its kernels (productionOf_ISA). A
-// function has a scalar form, of math.h or functions_ggml.h, and the one of simd/lanes.h where a
+// function has a scalar form, of math.h or functions_ggml.h, and the one of simd/ where a
 // kernel uses vectors; a line each below.
 #include "runtime/kernels/cpu/functions_ggml.h"
-#include "runtime/kernels/cpu/simd/lanes.h"
+#include "runtime/kernels/cpu/simd/activations.h"
 #include "tests/functions/Production.h"
 
 namespace {

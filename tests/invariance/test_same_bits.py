@@ -335,7 +335,7 @@ class RandomModels(SameBits):
     def test_NegativeControl_AFailureNamesTheOpAndTheRow(self):
         package = self.folder() / "package"
         shutil.copytree(built(small_model("llama", "q4_1"), "portable"), package)
-        broken_kernel.break_gate(package, BUILD, COMPILE_OPTION)
+        broken_kernel.break_residual(package, BUILD, COMPILE_OPTION)
         ids, golden = random_bytes(), self.golden(*golden_of("llama", "q4_1", "portable"))
         with self.assertRaises(self.failureException) as failed:
             self.same(package, ids, golden, [{"threads": 1}, {"threads": 3, "chunk": 40}], check_bodies=False)
@@ -343,7 +343,7 @@ class RandomModels(SameBits):
         self.assertIn("{'threads': 3, 'chunk': 40} gives ", str(failed.exception))
         self.assertIn(f"the bits differ first at position {position}", str(failed.exception))
         if not EMULATOR:
-            self.assertIn(f"at position {position}, in '{broken_kernel.OP}' (gate, layer 0)", str(failed.exception))
+            self.assertIn(f"at position {position}, in '{broken_kernel.OP}' (residual, layer 0)", str(failed.exception))
 
     def test_S2_Batches(self):
         package = built(small_model("llama", "q4_1"), "portable")

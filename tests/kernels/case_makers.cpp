@@ -167,6 +167,25 @@ void makeQuantize(KernelCase &test, Values values, Random &random) {
   addOutput(test, "operand:out", storage, rows * codesRowBytes(storage, k), k);
 }
 
+void makeNormQuantize(KernelCase &test, Values values, Random &random) {
+  const int64_t rows = someRows(random), n = mappedWidth(test, "n", random);
+  test.integers = {{"dim:rows", rows}, {"dim:n", n}};
+  test.floats = {{"attr:epsilon", 1e-5f}};
+  addFloats(test, "operand:input", rows * n, values, random);
+  addFloats(test, "operand:weight", n, values, random);
+  const std::string storage = storageOf(test, "out");
+  addOutput(test, "operand:out", storage, rows * codesRowBytes(storage, n), n);
+}
+
+void makeGateQuantize(KernelCase &test, Values values, Random &random) {
+  const int64_t rows = someRows(random), n = mappedWidth(test, "n", random);
+  test.integers = {{"dim:rows", rows}, {"dim:n", n}};
+  for (const char *operand : {"operand:gate", "operand:up"})
+    addFloats(test, operand, rows * n, values, random);
+  const std::string storage = storageOf(test, "out");
+  addOutput(test, "operand:out", storage, rows * codesRowBytes(storage, n), n);
+}
+
 void makeRopeTable(KernelCase &test, Values, Random &random) {
   const int64_t rows = someRows(random), dims = 2 * pick(random, {1, 8, 16, 31, 32, 64});
   test.integers = {{"dim:rows", rows}, {"dim:rope_dims", dims}};
@@ -346,6 +365,8 @@ using Maker = void (*)(KernelCase &, Values, Random &);
 const std::map<std::string, Maker> makers = {{"embedding", makeEmbedding},
                                              {"linear", makeLinear},
                                              {"rms_norm", makeRmsNorm},
+                                             {"rms_norm_quantize", makeNormQuantize},
+                                             {"gate_quantize", makeGateQuantize},
                                              {"quantize_activation", makeQuantize},
                                              {"rope_table", makeRopeTable},
                                              {"rope", makeRope},

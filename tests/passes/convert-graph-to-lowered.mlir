@@ -10,7 +10,7 @@
 // CHECK: %[[X:.*]] = lowered.buffer offset {{[0-9]+}} bytes 256 live[0, {{[0-9]+}}] : <"rows", "f32", 64>
 // CHECK: lowered.embedding "token_embd" ins() outs(%[[X]] :
 // CHECK: lowered.buffer offset {{[0-9]+}} bytes 128 live{{.*}} : <"rows", "i8_b32_sf32", 64>
-// CHECK: lowered.quantize_activation "blk.0.attn_norm.i8_b32_sf32"
+// CHECK: lowered.rms_norm_quantize "blk.0.attn_norm.i8_b32_sf32"
 // CHECK: lowered.kv_store "blk.1.kv_store" {{.*}} outs() {{.*}} kv @kv0[1]
 // CHECK: lowered.select_rows "output_rows" ins(%{{.*}} : !lowered.buffer<"rows", "f32", 64>) outs(%{{.*}} : !lowered.buffer<"outputs", "f32", 64>)
 // CHECK: lowered.buffer offset 0 bytes 1280 live{{.*}} : <"outputs", "f32", 320>

@@ -1,12 +1,11 @@
 // RUN: writ-opt --resolve-providers=data=%root --convert-requirements-to-graph %root/generated/tiny/ir/requirements.mlir -mlir-print-debuginfo | diff - %root/generated/tiny/ir/graph.mlir
 // RUN: FileCheck %s < %root/generated/tiny/ir/graph.mlir
 //
-// C4: the decision is recorded on each op. q, k and v share one set of codes.
+// C4: the decision is recorded on each op. q, k and v share one set of codes, which is made with the norm.
 // CHECK-NOT: graph.requirement
 // CHECK: graph.entry @prefill(%rows: !graph.rows{{.*}}, %kv0: !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
-// CHECK: graph.embedding "token_embd"(%rows) weight @token_embd.weight scale "none" dimensions {n = 64 : i64, vocabulary = 320 : i64} in "prologue" resolved(@resolutions::@r0, #embedding
-// CHECK: %[[NORM:.*]] = graph.rms_norm "blk.0.attn_norm"
-// CHECK: %[[CODES:.*]] = graph.quantize_activation "blk.0.attn_norm.i8_b32_sf32"(%[[NORM]])
+// CHECK: %[[X:.*]] = graph.embedding "token_embd"(%rows) weight @token_embd.weight scale "none" dimensions {n = 64 : i64, vocabulary = 320 : i64} in "prologue" resolved(@resolutions::@r0, #embedding
+// CHECK: %[[CODES:.*]] = graph.rms_norm_quantize "blk.0.attn_norm.i8_b32_sf32"(%[[X]])
 // CHECK-SAME: -> tensor<?x64xi8, "i8_b32_sf32">
 // CHECK-NOT: quantize_activation
 // CHECK: graph.linear "blk.0.attn_q"(%[[CODES]])

@@ -70,8 +70,11 @@ void printTable(const std::vector<Derived> &all, const std::vector<std::string> 
 
 void printWhole(const Derived &derived, const std::vector<std::string> &dimensions) {
   const Contract &contract = *derived.contract;
-  printLine(fmt::format("{}, '{}' at contracts/{}/{}.json:{}", contract.id, contract.family,
-                        contract.family, contract.id, contract.json.at("id").location().line));
+  if (contract.parts.empty())
+    printLine(fmt::format("{}, '{}' at contracts/{}/{}.json:{}", contract.id, contract.family,
+                          contract.family, contract.id, contract.json.at("id").location().line));
+  else
+    printLine(fmt::format("{}, '{}': one after the other", contract.id, contract.family));
   for (const std::string &dimension : dimensions)
     printLine(fmt::format("  {:<10} {}", dimension, answer(derived.invariance, dimension)));
   std::vector<size_t> widths = {0, 0, 0};
@@ -108,7 +111,7 @@ std::vector<Derived> chosen(const Catalog &catalog, const std::string &id) {
   std::vector<std::string> known;
   for (const auto &[name, contract] : catalog.contracts()) {
     known.push_back(name);
-    if (id.empty() || id == name)
+    if (id.empty() ? contract.parts.empty() : id == name) // the list is of what has a file
       all.push_back({&contract, deriveInvariance(catalog, contract)});
   }
   if (all.empty()) {

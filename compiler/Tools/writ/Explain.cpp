@@ -65,7 +65,22 @@ void printWhole(const Json &op, const std::vector<std::string> &phases, const Js
                         op.at("circuit_line").asInteger(), fieldsOf(decision),
                         decision.at("contract").asString(), decision.at("provider").asString(),
                         joined(decision.at("isa"), ", "), decision.at("partition").asString()));
+  if (const Json *parts = op.find("parts"))
+    printLine(fmt::format("  fuses     {}", joined(*parts, ", then ")));
+  if (const Json *unfused = op.find("unfused"))
+    printLine(fmt::format("  not fused {}", unfused->asString()));
   printRejected(decision);
+}
+
+/// Whether an op has this name, or was made of one that has.
+bool isNamed(const Json &op, const std::string &name) {
+  if (op.at("op").asString() == name)
+    return true;
+  if (const Json *parts = op.find("parts"))
+    for (const Json &part : parts->elements())
+      if (part.asString() == name)
+        return true;
+  return false;
 }
 
 /// All that a decision says besides its phase.
@@ -109,7 +124,11 @@ int runExplain(const ExplainCommand &command) {
   size_t width = 0, contractWidth = 0;
   for (const Json &op : report.at("ops").elements()) {
     names.push_back(op.at("op").asString());
-    width = std::max(width, names.back().size());
+    if (const Json *parts = op.find("parts"))
+      for (const Json &part : parts->elements())
+        if (part.asString() != op.at("op").asString())
+          names.push_back(part.asString());
+    width = std::max(width, op.at("op").asString().size());
     contractWidth =
         std::max(contractWidth, decisionOf(report, op).at("contract").asString().size());
   }
@@ -122,7 +141,7 @@ int runExplain(const ExplainCommand &command) {
       printLine(fmt::format("{:<{}} {:<8} {:<{}} {}", op.at("op").asString(), width, phase,
                             decision.at("contract").asString(), contractWidth,
                             decision.at("provider").asString()));
-    else if (op.at("op").asString() == command.op) {
+    else if (isNamed(op, command.op)) {
       const std::string what = sameOf(decision);
       const auto same = std::find_if(found.begin(), found.end(), [&](const auto &other) {
         return sameOf(decisionOf(report, *other.first)) == what;

@@ -58,10 +58,15 @@ nlohmann::ordered_json reportOf(const CompiledModel &model) {
     auto [it, isNew] = known.emplace(decision.dump(), decisions.size());
     if (isNew)
       decisions.push_back(decision);
-    ops.push_back({{"op", resolved.requirement.name},
-                   {"phase", resolved.requirement.phase},
-                   {"decision", it->second},
-                   {"circuit_line", resolved.requirement.location.line}});
+    nlohmann::ordered_json &op = ops.emplace_back(
+        nlohmann::ordered_json{{"op", resolved.requirement.name},
+                               {"phase", resolved.requirement.phase},
+                               {"decision", it->second},
+                               {"circuit_line", resolved.requirement.location.line}});
+    if (!resolved.requirement.parts.empty())
+      op["parts"] = resolved.requirement.parts;
+    if (!resolved.requirement.unfused.empty())
+      op["unfused"] = resolved.requirement.unfused;
   }
   report["decisions"] = decisions;
   report["ops"] = ops;

@@ -71,16 +71,4 @@ inline Lanes expLanes(Lanes x) {
   return selectNaN(x, broadcast(kNaN), y);
 }
 
-/// silu_f32_v0 in each lane.
-inline Lanes siluLanes(Lanes x) {
-  return div(x, add(broadcast(1.0f), expLanes(sub(broadcast(-0.0f), x))));
-}
-
-/// gelu_tanh_f32_v0 in each lane.
-inline Lanes geluTanhLanes(Lanes x) {
-  using namespace gelu_tanh_f32_v0;
-  const Lanes u = mul(x, fma(mul(x, x), broadcast(kC3), broadcast(kC1)));
-  return div(x, add(broadcast(1.0f), expLanes(sub(broadcast(-0.0f), u))));
-}
-
 } // namespace
