@@ -168,15 +168,15 @@ void scoreRun(const Block &block, const Tile &tile, KeyRange run, const void *co
     const int64_t queries = least(kQueryGroup, run.end - i);
     const float *q[kQueryGroup];
     float *scores[kQueryGroup];
-    bool seen = false;
+    KeyRange seen = tile.seen[i];
     for (int64_t n = 0; n < queries; ++n) {
       q[n] = block.queries[tile.active[i + n]].q;
       scores[n] = scratch.p[i + n];
-      seen |= tile.seen[i + n].begin < keys.end && tile.seen[i + n].end > keys.begin;
+      seen = {least(tile.seen[i + n].begin, seen.begin),
+              tile.seen[i + n].end > seen.end ? tile.seen[i + n].end : seen.end};
     }
-    if (seen)
-      keyScoresOf<Rows, kQueryGroup, L>(queries, q, rows, ofHead, headDim, keys, scale, scores,
-                                        ahead);
+    keyScoresOf<Rows, kQueryGroup, L>(queries, q, rows, ofHead, headDim, bothOf(keys, seen), scale,
+                                      scores, ahead);
   }
 }
 

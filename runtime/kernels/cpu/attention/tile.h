@@ -71,11 +71,13 @@ inline void fillUnseen(KeyRange seen, float value, float *scores) {
 /// Lines to ask for in the middle of other work, a few in each turn.
 struct Lines {
   const char *from;
-  int64_t each; ///< bytes in one go, a multiple of a line
+  int32_t each; ///< bytes in one go, a multiple of a line
+  int32_t skip; ///< bytes from there to the next go: a hint, which may be cut off
 
   __attribute__((always_inline)) void ask() {
     for (const char *to = from + each; from < to; from += kCacheLine)
       __builtin_prefetch(from);
+    from += skip;
   }
 };
 
@@ -97,18 +99,31 @@ public:
     const auto *first = static_cast<const char *>(rows[0]);
     const bool together = at<char>(rows[count - 1], 0) - first == (count - 1) * bytes;
     left = together ? 1 : count;
-    ofRow = together ? count * bytes : bytes;
-    ofCall = ceilDiv(ceilDiv(left * ofRow, kCacheLine), calls) * kCacheLine;
+    ofRow = ceilDiv(together ? count * bytes : bytes, kCacheLine) * kCacheLine;
+    rowsOfCall = ceilDiv(left, calls);
+    ofCall = ceilDiv(ofRow / kCacheLine, rowsOfCall > 1 ? 1 : calls / left) * kCacheLine;
   }
 
   /// Those of one call, which asks `times` times; or asked for at once.
   template <typename L> L take(int64_t times) {
     constexpr bool atOnce = std::is_same_v<L, NoLines>;
-    Lines lines{nullptr, 0};
-    if (left > 0) {
+    Lines lines{nullptr, 0, 0};
+    if (left > 0 && rowsOfCall > 1) {
+      const int64_t count = least(rowsOfCall, left), now = atOnce ? count : count - times;
+      for (int64_t i = 0; i < now; ++i)
+        Lines{at<char>(rows[i], 0), static_cast<int32_t>(ofRow), 0}.ask();
+      if (now < count) { // the rows of a page are equally far from each other
+        const int64_t first = now > 0 ? now : 0;
+        const auto *from = at<char>(rows[first], 0);
+        const int64_t next = first + 1 < left ? at<char>(rows[first + 1], 0) - from : ofRow;
+        lines = {from, static_cast<int32_t>(ofRow), static_cast<int32_t>(next - ofRow)};
+      }
+      rows += count;
+      left -= count;
+    } else if (left > 0) {
       const int64_t bytes = least(ofCall, ofRow - done);
-      lines = {at<char>(*rows, done),
-               ceilDiv(ceilDiv(bytes, kCacheLine), atOnce ? 1 : times) * kCacheLine};
+      const int64_t each = ceilDiv(bytes / kCacheLine, atOnce ? 1 : times) * kCacheLine;
+      lines = {at<char>(*rows, done), static_cast<int32_t>(each), 0};
       done += bytes;
       if (done >= ofRow) {
         done = 0;
@@ -126,10 +141,11 @@ public:
 
 private:
   const void *const *rows;
-  int64_t left = 0;   ///< rows
-  int64_t ofRow = 0;  ///< bytes
-  int64_t ofCall = 0; ///< bytes
-  int64_t done = 0;   ///< bytes of the row at hand
+  int64_t left = 0;       ///< rows
+  int64_t ofRow = 0;      ///< bytes
+  int64_t rowsOfCall = 1; ///< more than one where the calls are fewer
+  int64_t ofCall = 0;     ///< bytes, where they are not
+  int64_t done = 0;       ///< bytes of the row at hand
 };
 
 /// dots[i * K + j] = the lanes of dot(q[i], key j), K keys of Q queries.
@@ -192,12 +208,13 @@ __attribute__((noinline)) void treeScores(const float *const *q, const void *con
   }
 }
 
-/// The scores of Q queries and the keys in `keys`, a multiple of kLanes / Q of them.
+/// The scores of Q queries and the keys in `keys`, which the rows hold to the next multiple of
+/// kLanes / Q, too.
 template <typename Rows, int64_t Q, typename L>
 inline void keyScores(const float *const *q, const void *const *rows, int64_t ofHead,
                       int64_t headDim, KeyRange keys, float scale, float *const *scores,
                       RowsAhead &ahead) {
-  for (int64_t tree = keys.begin; tree < keys.end; tree += kLanes / Q)
+  for (int64_t tree = keys.begin / (kLanes / Q) * (kLanes / Q); tree < keys.end; tree += kLanes / Q)
     treeScores<Rows, Q, L>(q, rows + tree, ofHead, headDim, scale, scores, tree,
                            ahead.take<L>(kLanes / Q / kKeyGroup<Q> * headDim / kLanes));
 }
