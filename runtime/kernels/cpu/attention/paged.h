@@ -18,8 +18,11 @@
 // Where the view says so (parts.h), the chunks of a query are divided among units, and the merge
 // follows when all states are there: unit = (row, part, head). Who computes a chunk moves no bit.
 //
-// Few queries use the vectors of a page as they widen them; of many, the tile of a KV head is
-// widened once for all into binary32.
+// Against a tile: the scores of all KV heads, then the softmax of all queries (16 of them in the
+// lanes of a vector), then the values of all KV heads. So keys and values are each read from one
+// end to the other, and what waits for a score, a maximum or an exp of one query is done beside the
+// others. Few queries use the vectors of a page as they widen them; of many, the tile of a KV head
+// is widened once for all into binary32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -41,13 +44,21 @@ inline int64_t rowOf(int64_t index, int64_t rows, int64_t blockRows) {
   return from * blockRows + index % blockRows;
 }
 
+/// A tile of more keys or values than these bytes is taken in halves: what is worked on is still in
+/// the first cache from when it was asked for.
+constexpr int64_t kStepBytes = 48 << 10;
+/// Up to so many queries of a KV head use its vectors as they are widened; for more, the tile is
+/// widened once.
+constexpr int64_t kWidenedFrom = WRIT_ISA_LEVEL == 2 ? 8 : 1;
+
 struct Query {
   const float *q;
   float *out;
   KeyRange visible; ///< positions that it sees
   int64_t kvHead;
   float *partial; ///< where the state of its first chunk goes; null: chunks are merged here
-  SoftmaxState total, chunk;
+  SoftmaxState total;
+  float *values, *chunkValues; ///< those of the chunk at hand; those of any but its first
 
   /// A query's first chunk accumulates in the total itself.
   bool isLater(int64_t chunkBegin) const {
@@ -81,6 +92,9 @@ struct Scratch {
   TileRows widened; ///< the rows of `data`
   alignas(64) float state[2 * kMaxQueries * kMaxHeadDim];
   alignas(64) float p[kMaxQueries][kTileKeys];
+  alignas(64) float maxima[kMaxQueries] = {}; ///< of the block's queries, in the chunk at hand
+  alignas(64) float sums[kMaxQueries] = {};
+  alignas(64) float alpha[kMaxQueries]; ///< of the tile's active queries
 };
 
 /// The keys of the tile at `first` that a query sees, counted from the tile's start.
@@ -135,87 +149,155 @@ void findTile(const Args &args, const Block &block, int64_t first, Tile &tile) {
     locateRows<Rows>(args, block, tile);
 }
 
-/// The wanted keys and values of a tile in binary32.
+/// The wanted rows of one KV head in binary32.
 template <typename Rows>
-void widenTile(const TileRows &rows, uint64_t wanted, int64_t headDim, TileData &data) {
+void widenRows(const void *const *rows, int64_t ofHead, uint64_t wanted, int64_t headDim,
+               float *widened) {
   for (int64_t j = 0; j < kTileKeys; ++j)
     if (wanted >> j & 1)
-      for (int64_t d = 0; d < headDim; d += kLanes) {
-        store(Rows::values(rows.k[j], d), data.k + j * headDim + d);
-        store(Rows::values(rows.v[j], d), data.v + j * headDim + d);
+      for (int64_t d = 0; d < headDim; d += kLanes)
+        store(Rows::values(at<char>(rows[j], ofHead), d), widened + j * headDim + d);
+}
+
+/// The active queries of `run`, which share a KV head: their scores of the keys in `keys`.
+template <typename Rows, typename L>
+void scoreRun(const Block &block, const Tile &tile, KeyRange run, const void *const *rows,
+              int64_t ofHead, KeyRange keys, int64_t headDim, float scale, Scratch &scratch,
+              RowsAhead &ahead) {
+  for (int64_t i = run.begin; i < run.end; i += kQueryGroup) {
+    const int64_t queries = least(kQueryGroup, run.end - i);
+    const float *q[kQueryGroup];
+    float *scores[kQueryGroup];
+    KeyRange seen = tile.seen[i];
+    for (int64_t n = 0; n < queries; ++n) {
+      q[n] = block.queries[tile.active[i + n]].q;
+      scores[n] = scratch.p[i + n];
+      seen = {least(tile.seen[i + n].begin, seen.begin),
+              tile.seen[i + n].end > seen.end ? tile.seen[i + n].end : seen.end};
+    }
+    keyScoresOf<Rows, kQueryGroup, L>(queries, q, rows, ofHead, headDim, bothOf(keys, seen), scale,
+                                      scores, ahead);
+  }
+}
+
+/// The active queries of `run`: the values in `keys` added to their sums.
+template <typename Rows, typename L>
+void addRun(const Block &block, const Tile &tile, KeyRange run, const void *const *rows,
+            int64_t ofHead, KeyRange keys, int64_t headDim, Scratch &scratch, RowsAhead &ahead) {
+  for (int64_t i = run.begin; i < run.end; i += kQueryGroup) {
+    const int64_t queries = least(kQueryGroup, run.end - i);
+    const float *p[kQueryGroup];
+    float *out[kQueryGroup];
+    for (int64_t n = 0; n < queries; ++n) {
+      p[n] = scratch.p[i + n];
+      out[n] = block.queries[tile.active[i + n]].values;
+    }
+    groupValues<Rows, L>(queries, rows, ofHead, headDim, keys, tile.seen + i, p, scratch.alpha + i,
+                         out, ahead);
+  }
+}
+
+/// Scores into p, for the tile's active queries.
+inline void softenTile(const Block &block, const Tile &tile, Scratch &scratch) {
+  const bool all = tile.count == block.count;
+  for (int64_t i = 0; i < tile.count; i += kLanes) {
+    const int64_t queries = least(kLanes, tile.count - i);
+    alignas(64) float maxima[kLanes] = {}, sums[kLanes] = {};
+    float *m = scratch.maxima + i, *l = scratch.sums + i;
+    if (!all) {
+      for (int64_t n = 0; n < queries; ++n) {
+        maxima[n] = scratch.maxima[tile.active[i + n]];
+        sums[n] = scratch.sums[tile.active[i + n]];
       }
+      m = maxima;
+      l = sums;
+    }
+    Lanes most = load(m), sum = load(l);
+    store(tileSoftmax(queries, scratch.p + i, tile.seen + i, most, sum), scratch.alpha + i);
+    store(most, m);
+    store(sum, l);
+    if (!all)
+      for (int64_t n = 0; n < queries; ++n) {
+        scratch.maxima[tile.active[i + n]] = maxima[n];
+        scratch.sums[tile.active[i + n]] = sums[n];
+      }
+  }
 }
 
-/// The active queries [begin, end), which share a KV head, against the tile's rows of that head.
-template <typename Rows>
-void attendTile(Block &block, const Tile &tile, int64_t begin, int64_t end, const TileRows &rows,
-                int64_t headDim, float scale, float (*scores)[kTileKeys], RowsAhead &ahead) {
-  const float *q[kMaxQueries];
-  float *p[kMaxQueries], *out[kMaxQueries], alpha[kMaxQueries];
-  for (int64_t i = begin; i < end; ++i) {
-    q[i] = block.queries[tile.active[i]].q;
-    p[i] = scores[i];
-  }
-  for (int64_t i = begin; i < end; i += kQueryGroup) {
-    const int64_t queries = least(kQueryGroup, end - i);
-    KeyRange either = tile.seen[i];
-    for (int64_t n = i + 1; n < i + queries; ++n)
-      either = {least(tile.seen[n].begin, either.begin),
-                tile.seen[n].end > either.end ? tile.seen[n].end : either.end};
-    tileScoresOf<Rows, kQueryGroup>(queries, q + i, rows, headDim, either, scale, p + i, ahead);
-  }
-  for (int64_t i = begin; i < end; ++i) {
-    Query &query = block.queries[tile.active[i]];
-    SoftmaxState &state = query.isLater(chunkOf(tile.first)) ? query.chunk : query.total;
-    alpha[i] = tileSoftmax(scores[i], tile.seen[i], state);
-    out[i] = state.values;
-  }
-  for (int64_t i = begin; i < end; i += kQueryGroup)
-    groupValues<Rows>(least(kQueryGroup, end - i), rows, headDim, tile.seen + i, p + i, alpha + i,
-                      out + i, ahead);
-}
-
-/// The block against one tile, a KV head after the other.
+/// The block against one tile: the keys of all KV heads, then the values.
 template <typename Rows>
 void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headDim, float scale,
              Scratch &scratch) {
   const int64_t bytes = Rows::bytes(headDim);
-  // tileScores asks for each group of keys, addValues again and again for each group of slices
-  const int64_t times =
-      ceilDiv(tile.count, kQueryGroup) *
-      (kTileKeys / kAskKeys + kTileKeys / kAskKeys * ceilDiv(headDim, kSlices * kLanes));
-  const int64_t lines = kTileKeys * ceilDiv(block.kvHeads() * bytes, kCacheLine);
-  RowsAhead ahead{next, block.kvHeads() * bytes, ceilDiv(lines, times)};
+  KeyRange runs[kMaxQueries];
+  int64_t count = 0, most = 0, valueCalls = 0;
   for (int64_t begin = 0, end; begin < tile.count; begin = end) {
     const int64_t kvHead = block.queries[tile.active[begin]].kvHead;
     for (end = begin + 1; end < tile.count; ++end)
       if (block.queries[tile.active[end]].kvHead != kvHead)
         break;
-    TileRows rows;
-    for (int64_t j = 0; j < kTileKeys; ++j) {
-      rows.k[j] = at<char>(tile.rows.k[j], (kvHead - block.firstKvHead()) * bytes);
-      rows.v[j] = at<char>(tile.rows.v[j], (kvHead - block.firstKvHead()) * bytes);
+    runs[count++] = {begin, end};
+    most = end - begin > most ? end - begin : most;
+    valueCalls += (end - begin) / kQueryGroup * callsOfValues(kQueryGroup, headDim);
+    if ((end - begin) % kQueryGroup != 0)
+      valueCalls += callsOfValues((end - begin) % kQueryGroup, headDim);
+  }
+  const auto ofHead = [&](KeyRange run) {
+    return (block.queries[tile.active[run.begin]].kvHead - block.firstKvHead()) * bytes;
+  };
+  const int64_t row = block.kvHeads() * bytes;
+  if (most > kWidenedFrom) {
+    const KeyRange all{0, kTileKeys};
+    RowsAhead values(tile.rows.v, kTileKeys, row, tile.count * kTileKeys / kLanes);
+    for (int64_t i = 0; i < count; ++i) {
+      widenRows<Rows>(tile.rows.k, ofHead(runs[i]), tile.wanted, headDim, scratch.data.k);
+      scoreRun<F32Rows, NoLines>(block, tile, runs[i], scratch.widened.k, 0, all, headDim, scale,
+                                 scratch, values);
     }
-    if (end - begin > kQueryGroup) {
-      widenTile<Rows>(rows, tile.wanted, headDim, scratch.data);
-      attendTile<F32Rows>(block, tile, begin, end, scratch.widened, headDim, scale, scratch.p,
-                          ahead);
-    } else {
-      attendTile<Rows>(block, tile, begin, end, rows, headDim, scale, scratch.p, ahead);
+    softenTile(block, tile, scratch);
+    RowsAhead keys(next ? next->k : nullptr, kTileKeys, row, valueCalls);
+    for (int64_t i = 0; i < count; ++i) {
+      widenRows<Rows>(tile.rows.v, ofHead(runs[i]), tile.wanted, headDim, scratch.data.v);
+      addRun<F32Rows, NoLines>(block, tile, runs[i], scratch.widened.v, 0, all, headDim, scratch,
+                               keys);
     }
+    return;
+  }
+  const int64_t step = kTileKeys * row > kStepBytes ? kTileKeys / 2 : kTileKeys;
+  for (int64_t first = 0; first < kTileKeys; first += step) {
+    const int64_t after = first + step;
+    RowsAhead ahead(after < kTileKeys ? tile.rows.k + after : tile.rows.v, step, row,
+                    tile.count * step / kLanes);
+    for (int64_t i = 0; i < count; ++i)
+      scoreRun<Rows, Lines>(block, tile, runs[i], tile.rows.k, ofHead(runs[i]), {first, after},
+                            headDim, scale, scratch, ahead);
+  }
+  softenTile(block, tile, scratch);
+  for (int64_t first = 0; first < kTileKeys; first += step) {
+    const int64_t after = first + step;
+    RowsAhead ahead(after < kTileKeys ? tile.rows.v + after
+                    : next            ? next->k
+                                      : nullptr,
+                    step, row, valueCalls);
+    for (int64_t i = 0; i < count; ++i)
+      addRun<Rows, Lines>(block, tile, runs[i], tile.rows.v, ofHead(runs[i]), {first, after},
+                          headDim, scratch, ahead);
   }
 }
 
 /// A query's state of the chunk is complete: it is merged, or kept for the merge.
-template <typename Args> void endChunk(const Args &args, Query &query, int64_t chunk) {
+template <typename Args>
+void endChunk(const Args &args, Query &query, int64_t chunk, float maximum, float sum) {
   const bool later = query.isLater(chunk);
+  const SoftmaxState state{maximum, sum, query.values};
   if (query.partial) {
     const int64_t index = (chunk - chunkOf(query.visible.begin)) / kChunkKeys;
     if (later || (index == 0 && query.visible.end > chunk))
-      keepState(later ? query.chunk : query.total, args.head_dim,
-                query.partial + index * stateStride(args));
+      keepState(state, args.head_dim, query.partial + index * stateStride(args));
   } else if (later) {
-    mergeChunk(query.total, query.chunk, args.head_dim);
+    mergeChunk(query.total, state, args.head_dim);
+  } else if (query.visible.end > chunk && query.visible.begin < chunk + kChunkKeys) {
+    query.total = state;
   }
 }
 
@@ -224,9 +306,8 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
   const int64_t headDim = args.head_dim;
   for (int64_t i = 0; i < block.count; ++i) {
     Query &query = block.queries[i];
-    query.total.values = scratch.state + 2 * i * headDim;
-    query.chunk.values = query.total.values + headDim;
-    startRange(query.total, headDim);
+    query.values = query.total.values = scratch.state + 2 * i * headDim;
+    query.chunkValues = query.values + headDim;
   }
   for (int64_t j = 0; j < kTileKeys; ++j) {
     scratch.widened.k[j] = scratch.data.k + j * headDim;
@@ -234,6 +315,7 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
   }
   int64_t first = block.visible.begin / kTileKeys * kTileKeys;
   findTile<Rows>(args, block, first, scratch.tiles[0]);
+  bool starts = true;
   for (int64_t turn = 0; first < block.visible.end; ++turn, first += kTileKeys) {
     const int64_t after = first + kTileKeys, chunk = chunkOf(first);
     const Tile &tile = scratch.tiles[turn % 2];
@@ -241,14 +323,23 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
     next.count = 0;
     if (after < block.visible.end)
       findTile<Rows>(args, block, after, next);
-    if (first == chunk)
-      for (int64_t i = 0; i < block.count; ++i)
-        if (block.queries[i].isLater(chunk))
-          startRange(block.queries[i].chunk, headDim);
-    runTile<Rows>(block, tile, next.count > 0 ? &next.rows : nullptr, headDim, args.scale, scratch);
+    if (starts || first == chunk)
+      for (int64_t i = 0; i < block.count; ++i) {
+        Query &query = block.queries[i];
+        query.values = query.isLater(chunk) ? query.chunkValues : query.total.values;
+        if (query.isLater(chunk) || query.visible.begin >= chunk) {
+          startRange(query.values, headDim);
+          scratch.maxima[i] = -kInfinity;
+          scratch.sums[i] = 0.0f;
+        }
+      }
+    starts = false;
+    if (tile.count > 0)
+      runTile<Rows>(block, tile, next.count > 0 ? &next.rows : nullptr, headDim, args.scale,
+                    scratch);
     if (after % kChunkKeys == 0 || after >= block.visible.end)
       for (int64_t i = 0; i < block.count; ++i)
-        endChunk(args, block.queries[i], chunk);
+        endChunk(args, block.queries[i], chunk, scratch.maxima[i], scratch.sums[i]);
   }
   for (int64_t i = 0; i < block.count; ++i)
     if (!block.queries[i].partial)

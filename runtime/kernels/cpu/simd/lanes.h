@@ -12,7 +12,7 @@
 //   storeCodes, loadCodes               integral lanes in [-127, 127] to int8, and back
 //   treeSum                             v[i] += v[i + s], s = 8, 4, 2, 1
 //   treeSums                            lane i of the result is treeSum of vector i
-//   greatest                            the largest lane
+//   greatest, greatests                 the largest lane; lane i is that of vector i
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -126,24 +126,30 @@ inline float treeSum(Lanes value) {
   const auto c = hn::Add(b, hn::Shuffle1032(b));
   return hn::GetLane(hn::Add(c, hn::Shuffle2301(c)));
 }
-/// Pairs of vectors are halved together, so that no lane is ever wasted.
-inline HalfLanes treeSums8(const Lanes *vectors) {
+/// Lane i of the result is the lanes of vector i under `op`, by halves. Pairs of vectors are halved
+/// together, so that no lane is ever wasted.
+template <typename Op> inline HalfLanes reduceEight(const Lanes *vectors, Op op) {
   const hn::Repartition<double, HalfTag> pairs;
   HalfLanes a[8], b[4], c[2];
   for (int i = 0; i < 8; ++i)
-    a[i] = hn::Add(vectors[i].lo, vectors[i].hi);
+    a[i] = op(vectors[i].lo, vectors[i].hi);
   for (int i = 0; i < 4; ++i)
-    b[i] = hn::Add(hn::ConcatLowerLower(kTag, a[i + 4], a[i]),
-                   hn::ConcatUpperUpper(kTag, a[i + 4], a[i]));
+    b[i] =
+        op(hn::ConcatLowerLower(kTag, a[i + 4], a[i]), hn::ConcatUpperUpper(kTag, a[i + 4], a[i]));
   for (int i = 0; i < 2; ++i) {
     const auto x = hn::BitCast(pairs, b[i]), y = hn::BitCast(pairs, b[i + 2]);
-    c[i] = hn::Add(hn::BitCast(kTag, hn::InterleaveLower(pairs, x, y)),
-                   hn::BitCast(kTag, hn::InterleaveUpper(pairs, x, y)));
+    c[i] = op(hn::BitCast(kTag, hn::InterleaveLower(pairs, x, y)),
+              hn::BitCast(kTag, hn::InterleaveUpper(pairs, x, y)));
   }
-  return hn::Add(hn::OddEven(hn::DupEven(c[1]), c[0]), hn::OddEven(c[1], hn::DupOdd(c[0])));
+  return op(hn::OddEven(hn::DupEven(c[1]), c[0]), hn::OddEven(c[1], hn::DupOdd(c[0])));
 }
 inline Lanes treeSums(const Lanes *vectors) {
-  return {treeSums8(vectors), treeSums8(vectors + 8)};
+  const auto op = [](HalfLanes a, HalfLanes b) { return hn::Add(a, b); };
+  return {reduceEight(vectors, op), reduceEight(vectors + 8, op)};
+}
+inline Lanes greatests(const Lanes *vectors) {
+  const auto op = [](HalfLanes a, HalfLanes b) { return hn::Max(a, b); };
+  return {reduceEight(vectors, op), reduceEight(vectors + 8, op)};
 }
 inline float greatest(Lanes value) {
   return hn::GetLane(hn::MaxOfLanes(kTag, hn::Max(value.lo, value.hi)));

@@ -106,23 +106,33 @@ inline float treeSum(Lanes value) {
   const auto c = hn::Add(b, hn::Shuffle1032(b));
   return hn::GetLane(hn::Add(c, hn::Shuffle2301(c)));
 }
-/// Pairs of vectors are halved together, so that no lane is ever wasted: after the step s the
-/// vectors hold s lanes of each of 16 / s sources.
-inline Lanes treeSums(const Lanes *vectors) {
-  const hn::Repartition<double, LanesTag> pairs;
+/// Lane i of the result is the lanes of vector i under `op`, by halves. Pairs of vectors are halved
+/// together, so that no lane is ever wasted: after the step s the vectors hold s lanes of each of
+/// 16 / s sources. A vector is taken where its lane comes out in its place.
+template <typename Op> inline Lanes reduceAll(const Lanes *vectors, Op op) {
+  constexpr int kPlace[16] = {0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15};
   Lanes a[8], b[4], c[2];
-  for (int i = 0; i < 8; ++i)
-    a[i] = hn::Add(hn::ConcatLowerLower(kTag, vectors[i + 8], vectors[i]),
-                   hn::ConcatUpperUpper(kTag, vectors[i + 8], vectors[i]));
+  for (int i = 0; i < 8; ++i) {
+    const Lanes x = vectors[kPlace[i]], y = vectors[kPlace[i + 8]];
+    a[i] = op(hn::ConcatLowerLower(kTag, y, x), hn::ConcatUpperUpper(kTag, y, x));
+  }
   for (int i = 0; i < 4; ++i)
-    b[i] = hn::Add(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(a[i + 4]), a[i]),
-                   hn::OddEvenBlocks(a[i + 4], hn::SwapAdjacentBlocks(a[i])));
+    b[i] = op(Lanes{_mm512_shuffle_f32x4(a[i].raw, a[i + 4].raw, 0x88)},
+              Lanes{_mm512_shuffle_f32x4(a[i].raw, a[i + 4].raw, 0xdd)});
+  const hn::Repartition<double, LanesTag> pairs;
   for (int i = 0; i < 2; ++i) {
     const auto x = hn::BitCast(pairs, b[i]), y = hn::BitCast(pairs, b[i + 2]);
-    c[i] = hn::Add(hn::BitCast(kTag, hn::InterleaveLower(pairs, x, y)),
-                   hn::BitCast(kTag, hn::InterleaveUpper(pairs, x, y)));
+    c[i] = op(hn::BitCast(kTag, hn::InterleaveLower(pairs, x, y)),
+              hn::BitCast(kTag, hn::InterleaveUpper(pairs, x, y)));
   }
-  return hn::Add(hn::OddEven(hn::DupEven(c[1]), c[0]), hn::OddEven(c[1], hn::DupOdd(c[0])));
+  return op(Lanes{_mm512_shuffle_ps(c[0].raw, c[1].raw, 0x88)},
+            Lanes{_mm512_shuffle_ps(c[0].raw, c[1].raw, 0xdd)});
+}
+inline Lanes treeSums(const Lanes *vectors) {
+  return reduceAll(vectors, [](Lanes a, Lanes b) { return add(a, b); });
+}
+inline Lanes greatests(const Lanes *vectors) {
+  return reduceAll(vectors, [](Lanes a, Lanes b) { return maximum(a, b); });
 }
 inline float greatest(Lanes value) {
   return hn::GetLane(hn::MaxOfLanes(kTag, value));

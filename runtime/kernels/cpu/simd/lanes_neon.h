@@ -142,6 +142,12 @@ inline float greatest(Lanes value) {
   const auto b = larger(a, hn::Shuffle1032(a));
   return hn::GetLane(larger(b, hn::Shuffle2301(b)));
 }
+inline Lanes greatests(const Lanes *vectors) {
+  alignas(16) float all[16];
+  for (int i = 0; i < 16; ++i)
+    all[i] = greatest(vectors[i]);
+  return load(all);
+}
 
 #undef WRIT_EACH_QUARTER
 

@@ -113,6 +113,9 @@ inline float greatest(const Lanes &value) {
     result = value.v[i] > result ? value.v[i] : result;
   return result;
 }
+inline Lanes greatests(const Lanes *vectors) {
+  WRIT_EACH_LANE(greatest(vectors[i]));
+}
 
 #undef WRIT_EACH_LANE
 
