@@ -274,7 +274,8 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
   const std::string family = problem->family();
   const nlohmann::json &rules = data.vocabulary["families"][family];
   for (const std::string attribute : rules["attributes"])
-    call.attributes[attribute] = problem->contract[attribute];
+    if (problem->contract.contains(attribute)) // else it is optional, and chose the contract
+      call.attributes[attribute] = problem->contract[attribute];
   makeNumbers(*problem, options.fill);
   call.schedule.workers = options.workers;
   makeRows(*problem, options, random);
