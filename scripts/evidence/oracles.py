@@ -87,7 +87,8 @@ class LlamaOracle:
     def _run(self, *arguments, text=None):
         command = [str(self.program), *map(str, arguments)]
         # Threads that spin at barriers crawl on a busy machine; waiting asleep changes no bit.
-        environment = os.environ | {"OMP_WAIT_POLICY": "passive"}
+        # K and V in blocks: as they are, without llama.cpp's rotation of the heads, which is no part of the storage.
+        environment = os.environ | {"OMP_WAIT_POLICY": "passive", "LLAMA_ATTN_ROT_DISABLE": "1"}
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
                               env=environment)  # fmt: skip
         if done.returncode != 0:
