@@ -57,6 +57,7 @@ private:
   void checkShape(const OperandRule &rule, const InstanceOp &op, const InstanceWeight &weight);
   void bindFields(const Json &json, const Family &family, InstanceOp &op);
   void bindState(const Json &json, const Family &family, InstanceOp &op);
+  void requireWord(const std::string &list, const std::string &word, const Json &at) const;
   bool hasWindow(const Family &family, const InstanceOp &op) const;
   void checkTensorsUsed() const;
   void addChatTemplates();
@@ -241,6 +242,17 @@ void Instantiation::bindWeights(const Json &json, const Family &family, Instance
                     fmt::format("'{}' is not a weight of '{}'", weight.key, family.name));
 }
 
+/// An attribute that only some profiles match: a word that none of them knew would be no fault.
+void Instantiation::requireWord(const std::string &list, const std::string &word,
+                                const Json &at) const {
+  std::vector<std::string> known;
+  for (const Json::Member &member : catalog.vocabulary().at("words").at(list).members())
+    known.push_back(member.key);
+  if (std::find(known.begin(), known.end(), word) == known.end())
+    throw Error(at.location(), "E030", fmt::format("'{}' is not a word of '{}'", word, list),
+                {{{}, "it has: " + quotedList(known)}});
+}
+
 /// Dimensions, attributes and numbers: exactly those of the family, "rows" and optional ones apart.
 void Instantiation::bindFields(const Json &json, const Family &family, InstanceOp &op) {
   auto each = [&](const char *field, const std::vector<std::string> &names, auto bind) {
@@ -256,7 +268,8 @@ void Instantiation::bindFields(const Json &json, const Family &family, InstanceO
       const Json *value = given ? given->find(name) : nullptr;
       if (value)
         bind(name, *value);
-      else if (name != "rows" && !family.optionalNumbers.contains(name))
+      else if (name != "rows" && !family.optionalNumbers.contains(name) &&
+               !family.optionalAttributes.contains(name))
         throw Error(json.location(), "E030",
                     fmt::format("op '{}' does not give '{}' among its {}; '{}' needs it", op.name,
                                 name, field, family.name));
@@ -267,6 +280,8 @@ void Instantiation::bindFields(const Json &json, const Family &family, InstanceO
   });
   each("attributes", family.attributes, [&](const std::string &name, const Json &value) {
     op.attributes[name] = parameters.expand(value);
+    if (family.optionalAttributes.contains(name))
+      requireWord(name, op.attributes[name], value);
   });
   each("numbers", family.numbers, [&](const std::string &name, const Json &value) {
     const double number = value.isObject() ? double(scoreScaleOf(value, op))

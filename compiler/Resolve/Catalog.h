@@ -44,9 +44,11 @@ struct Family {
   std::vector<std::string> attributes;   ///< string-valued; take part in matching
   std::vector<std::string> numbers;      ///< numeric parameters; passed on, never matched
   std::set<std::string> optionalNumbers; ///< those that only some words take
-  std::vector<std::string> phases;       ///< phases in which the family can run
-  std::vector<FamilyPart> parts;         ///< of a fusion, in order; empty for a family of its own
-  std::set<std::string> inner;           ///< of a fusion: values from one part to a later one
+  /// Those that an op may leave out, with the word that it then has.
+  std::map<std::string, std::string> optionalAttributes;
+  std::vector<std::string> phases; ///< phases in which the family can run
+  std::vector<FamilyPart> parts;   ///< of a fusion, in order; empty for a family of its own
+  std::set<std::string> inner;     ///< of a fusion: values from one part to a later one
 };
 
 struct Contract {

@@ -105,7 +105,7 @@ void checkMapNames(const Catalog &catalog, const KernelMap &map, std::vector<Dia
       requireKnown(fmt::format("an attribute of '{}'", map.op), attribute.key, family.attributes,
                    attribute.keyLocation, found);
   for (const std::string &attribute : family.attributes)
-    if (!map.attributes.contains(attribute))
+    if (!map.attributes.contains(attribute) && !family.optionalAttributes.contains(attribute))
       found.push_back(
           {json.location(),
            "E122",
@@ -240,7 +240,16 @@ Diagnostic unknownContract(const Catalog &catalog, const std::string &id,
           {{{}, note}}};
 }
 
-/// The sizes of a weight, and those of the KV state, are dimensions of the family.
+std::vector<std::string> wordsOf(const Catalog &catalog, const std::string &list) {
+  std::vector<std::string> names;
+  if (const Json *words = catalog.vocabulary().at("words").find(list))
+    for (const Json::Member &word : words->members())
+      names.push_back(word.key);
+  return names;
+}
+
+/// The sizes of a weight, and those of the KV state, are dimensions of the family; an attribute
+/// that an op may leave out has a word then.
 void checkFamilies(const Catalog &catalog, std::vector<Diagnostic> &found) {
   const Json &json = catalog.vocabulary().at("families");
   for (const auto &[name, family] : catalog.families()) {
@@ -258,6 +267,14 @@ void checkFamilies(const Catalog &catalog, std::vector<Diagnostic> &found) {
                      operands.at(operand.name).location(), found);
       }
     }
+    for (const auto &[attribute, word] : family.optionalAttributes)
+      if (word.empty())
+        found.push_back({json.at(name).at("attributes").location(),
+                         "E122",
+                         fmt::format("attribute '{}' of '{}' is optional, but no word of '{}' is "
+                                     "the default",
+                                     attribute, name, attribute),
+                         {}});
   }
 }
 
@@ -298,9 +315,13 @@ void checkProfiles(const Catalog &catalog, std::vector<Diagnostic> &found) {
       fields.insert(fields.end(), family->second.attributes.begin(),
                     family->second.attributes.end());
       if (const Json *match = rule.find("match"))
-        for (const Json::Member &field : match->members())
+        for (const Json::Member &field : match->members()) {
           requireKnown(fmt::format("an operand or attribute of '{}'", op.asString()), field.key,
                        fields, field.keyLocation, found);
+          if (family->second.optionalAttributes.contains(field.key))
+            requireKnown(fmt::format("a word of '{}'", field.key), field.value.asString(),
+                         wordsOf(catalog, field.key), field.value.location(), found);
+        }
       const Json &contract = rule.at("contract");
       const auto it = catalog.contracts().find(contract.asString());
       if (it == catalog.contracts().end())

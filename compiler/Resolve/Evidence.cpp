@@ -89,7 +89,13 @@ std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSu
   EvidenceNeed endToEnd = stitched;
   stitched.bound.insert(stitched.bound.end(), sources.begin(), sources.end());
   endToEnd.kind = "end_to_end";
-  endToEnd.subject += fmt::format(".{}", fmt::join(subject.storages, "+"));
+  std::set<std::string> storages = subject.storages;
+  const std::vector<Json> &groups =
+      catalog.circuits().at(subject.circuit).at("kv_groups").elements();
+  for (size_t i = 0; i < subject.kv.size(); ++i)
+    if (subject.kv[i] != groups.at(i).at("storage").asString())
+      storages.insert("kv_" + subject.kv[i]);
+  endToEnd.subject += fmt::format(".{}", fmt::join(storages, "+"));
   add(stitched);
   add(endToEnd);
   std::vector<EvidenceNeed> needs;

@@ -46,13 +46,15 @@ struct EvidenceSubject {
     Location location; ///< of the op, in the circuit
   };
   std::string circuit, profile;
-  std::set<std::string> storages; ///< of the weights that are tensors of its file; kv_… where K and
-                                  ///< V are not kept as the circuit says
+  std::set<std::string> storages; ///< of the weights that are tensors of its file
+  std::vector<std::string> kv;    ///< storage of K and V, by group of the circuit
   std::vector<Decision> decisions;
 };
 
 /// The needs of one model: its circuit, each contract and provider in use, the stitched and the
-/// end-to-end record of (circuit, profile[, storage types]). All of them are in the catalog.
+/// end-to-end record of (circuit, profile[, storage types]); where K and V are not kept as the
+/// circuit says, kv_STORAGE is among these: another model than the one measured. All of them are in
+/// the catalog.
 std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSubject &subject);
 
 /// Where the record of a need lies.

@@ -79,6 +79,9 @@ void checkWordLists(const Catalog &catalog, std::vector<Diagnostic> &found) {
   for (const Json::Member &family : catalog.vocabulary().at("contract_fields").members())
     for (const Json::Member &field : family.value.members())
       taken.insert(field.value.asString());
+  for (const auto &[name, family] : catalog.families()) // of ops, by which a profile chooses
+    for (const auto &[attribute, word] : family.optionalAttributes)
+      taken.insert(attribute);
   taken.insert(catalog.invariance().partLists.begin(), catalog.invariance().partLists.end());
   for (const Json::Member &list : catalog.vocabulary().at("words").members())
     if (!taken.contains(list.key))

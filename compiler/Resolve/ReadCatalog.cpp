@@ -74,6 +74,15 @@ void readThreading(const Json &json, KernelMap &map) {
   map.schedulingAltersOrder = json.at("scheduling_alters_order").asBool();
 }
 
+/// The word of a list that stands where none is given; "" where none is said to.
+std::string defaultWord(const Json &vocabulary, const std::string &list) {
+  if (const Json *words = vocabulary.at("words").find(list))
+    for (const Json::Member &word : words->members())
+      if (const Json *given = word.value.find("default"); given && given->asBool())
+        return word.key;
+  return "";
+}
+
 } // namespace
 
 std::map<std::string, Family> readFamilies(const Json &vocabulary) {
@@ -84,7 +93,11 @@ std::map<std::string, Family> readFamilies(const Json &vocabulary) {
     for (const Json::Member &operand : member.value.at("operands").members())
       family.operands.push_back(readOperandRule(operand.key, operand.value.asString()));
     family.dimensions = readStrings(member.value.find("dimensions"));
-    family.attributes = readStrings(member.value.find("attributes"));
+    for (std::string attribute : readStrings(member.value.find("attributes"))) {
+      if (takeOptional(attribute))
+        family.optionalAttributes[attribute] = defaultWord(vocabulary, attribute);
+      family.attributes.push_back(std::move(attribute));
+    }
     for (std::string number : readStrings(member.value.find("numbers"))) {
       if (takeOptional(number))
         family.optionalNumbers.insert(number);

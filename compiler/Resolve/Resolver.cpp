@@ -54,12 +54,12 @@ void compareOperands(const KernelMap &map, const Requirement &requirement, Candi
 void compareShape(const KernelMap &map, const Requirement &requirement, Candidate &candidate) {
   for (const auto &[name, value] : requirement.attributes) {
     auto it = map.attributes.find(name);
-    if (it != map.attributes.end() && has(it->second, value))
+    // Of an optional attribute a map need not speak: it led to the contract.
+    if (it == map.attributes.end() || has(it->second, value))
       continue;
     candidate.differences.push_back(name);
     candidate.reasons.push_back(
-        fmt::format("{} is {}, it takes {}", name, value,
-                    it == map.attributes.end() ? "none" : join(it->second)));
+        fmt::format("{} is {}, it takes {}", name, value, join(it->second)));
   }
   for (const auto &[name, value] : requirement.dimensions) {
     auto it = map.dimensions.find(name);
@@ -164,13 +164,16 @@ Resolution resolutionOf(const Contract &contract, const KernelMap &map) {
 std::string contractOf(const Catalog &catalog, const Profile &profile, const std::string &op,
                        const std::map<std::string, std::string> &fields, const std::string &wanted,
                        const Location &location) {
+  const std::map<std::string, std::string> &defaults = catalog.families().at(op).optionalAttributes;
   std::vector<const ProfileRule *> fitting;
   for (const ProfileRule &rule : profile.rules) {
     if (rule.op != op)
       continue;
     bool fits = std::all_of(rule.match.begin(), rule.match.end(), [&](const auto &field) {
-      auto it = fields.find(field.first);
-      return it != fields.end() && it->second == field.second;
+      const auto given = fields.find(field.first), absent = defaults.find(field.first);
+      if (given != fields.end())
+        return given->second == field.second;
+      return absent != defaults.end() && absent->second == field.second;
     });
     if (fits)
       fitting.push_back(&rule);

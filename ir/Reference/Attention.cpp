@@ -98,11 +98,15 @@ float Attention::stored(const std::vector<float> &plane, int64_t head, int64_t p
 
 float Attention::score(int64_t row, int64_t head, int64_t position) const {
   const float product = words.dot.products(
-      headDim, [&](int64_t i) { return rounded(words.query, query.get(row, head * headDim + i)); },
+      headDim,
+      [&](int64_t i) {
+        const float element = query.get(row, head * headDim + i);
+        return rounded(words.query, words.scalesQuery ? element * scale : element);
+      },
       [&](int64_t i) { return rounded(words.key, stored(sequence(row).k, head, position, i)); },
       words.dot.unitElements());
-  const float scaled = rounded(words.score, product) * scale;
-  const float score = rounded(words.score, scaled);
+  const float dot = rounded(words.score, product);
+  const float score = words.scalesQuery ? dot : rounded(words.score, dot * scale);
   if (!words.cap)
     return score;
   const float quotient = score / cap;

@@ -17,6 +17,7 @@ struct TwoPass {
 
   const Call &call;
   Rounding queryRounding;
+  bool scalesQuery;
   Reduction dot, tileSum;
   Function exponential;
   int64_t tile, rows, heads, kvHeads, headDim;
@@ -27,6 +28,7 @@ struct TwoPass {
 TwoPass::TwoPass(const Call &call, Fields &fields)
     : call(call),
       queryRounding(static_cast<Rounding>(fields.choose("q_compute", {"fp32", "fp16_rounded"}))),
+      scalesQuery(fields.choose("score_scale", {"fp32_mul_after_dot", "fp32_mul_of_query"}) == 1),
       dot(call, fields, "score_reduction"), tileSum(call, fields, "tile_sum"),
       exponential(readFunction(call, fields, "exponential")), tile(fields.count("partition.tile")),
       rows(dimension(call, "rows")), heads(dimension(call, "heads")),
@@ -37,7 +39,6 @@ TwoPass::TwoPass(const Call &call, Fields &fields)
   fields.require("k_compute", "fp16");
   fields.require("v_compute", "fp16");
   fields.require("score_accumulator", "fp32");
-  fields.require("score_scale", "fp32_mul_after_dot");
   fields.require("soft_cap", "none");
   fields.require("head_grouping", "consecutive");
   fields.attribute("mask");
@@ -76,10 +77,13 @@ void TwoPass::evaluateQuery(int64_t row, int64_t head) const {
   std::vector<float> weight(static_cast<size_t>(end), 0.0f); // by position; 0 where it is not seen
   float maximum = -infinity;
   for (int64_t position = begin; position < end; ++position) {
-    auto q = [&](int64_t i) { return rounded(queryRounding, query.get(row, head * headDim + i)); };
+    auto q = [&](int64_t i) {
+      const float element = query.get(row, head * headDim + i);
+      return rounded(queryRounding, scalesQuery ? element * scale : element);
+    };
     auto k = [&](int64_t i) { return stored(sequence.k, position, i); };
     const float product = dot.products(headDim, q, k, dot.unitElements());
-    weight[position] = product * scale;
+    weight[position] = scalesQuery ? product : product * scale;
     maximum = weight[position] > maximum ? weight[position] : maximum;
   }
   double sum = 0;

@@ -24,8 +24,6 @@ Rounding oneOf(Fields &fields, const char *field, const char *plain, const char 
 AttentionWords::AttentionWords(const Call &call, Fields &fields)
     : query(ofOperand(fields, "q_compute")), key(ofOperand(fields, "k_compute")),
       value(ofOperand(fields, "v_compute")), dot(call, fields, "score_reduction"),
-      score(oneOf(fields, "score_scale", "fp32_mul_after_dot", "bf16_mul_after_bf16_dot",
-                  Rounding::bfloat16)),
       exponential(readFunction(call, fields, "exponential")),
       softmax(static_cast<Softmax>(
           fields.choose("rescale", {"fp32_exp_of_maximum_difference",
@@ -38,6 +36,10 @@ AttentionWords::AttentionWords(const Call &call, Fields &fields)
       hasSinks(fields.choose("sinks", {"none", "fp32_logit_after_keys"}) == 1),
       normalizesWeights(fields.choose("normalization", {"fp32_mul_reciprocal",
                                                         "bf16_weights_mul_reciprocal"}) == 1) {
+  const size_t scaling = fields.choose(
+      "score_scale", {"fp32_mul_after_dot", "bf16_mul_after_bf16_dot", "fp32_mul_of_query"});
+  score = scaling == 1 ? Rounding::bfloat16 : Rounding::none;
+  scalesQuery = scaling == 2;
   fields.require("score_accumulator", "fp32");
   if (fields.choose("soft_cap", {"none", "fp32_cap_times_tanh_of_quotient"}) == 1)
     cap = readFunction(call, fields, "soft_cap_function");

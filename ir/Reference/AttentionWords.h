@@ -25,7 +25,8 @@ struct AttentionWords {
 
   Rounding query, key, value; ///< of an operand, before it is used
   Reduction dot;
-  Rounding score; ///< of the dot product, and of it times the scale
+  Rounding score = Rounding::none; ///< of the dot product, and of it times the scale
+  bool scalesQuery = false;        ///< before it is rounded, in the place of the score
   std::optional<Function> cap;
   Function exponential;
   Softmax softmax;

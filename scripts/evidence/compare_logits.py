@@ -5,8 +5,9 @@ usage: compare_logits.py MODEL [--writ build/bin/writ] [--out-json F] [--out-mar
 
 llama.cpp on the F32 copy of the model is the oracle of what the model means: it rounds no
 activation. Each text of tests/data/texts, and the first 3,000 tokens of all of them joined, is
-scored, teacher-forced, by `writ score` under the profiles f32 and portable, and by llama.cpp on the
-quantized file, which shows what 8-bit activations cost an engine that is trusted. Bounds:
+scored, teacher-forced, by `writ score` in each run of runs.py (profile, storage of K and V, file), and by
+llama.cpp on the quantized file, which shows what 8-bit activations cost an engine that is trusted.
+Bounds of the profiles f32 and portable with K and V as the circuit says:
 
   meaning-nmse           f32: the NMSE of each text, and over all, is below 2e-6
   meaning-flips          f32: no row's largest logit is another one where the oracle's top-2 gap
@@ -17,6 +18,16 @@ quantized file, which shows what 8-bit activations cost an engine that is truste
                          the profiles' contracts, and over those that see as many as the last or more
   accuracy-perplexity    f32 and portable: within 1% of the oracle's on each text of 2,000 tokens
   record                 what `writ score` says of itself (ids, rows, digests, perplexity) is so
+
+Of every further run ("RUN: …"): accuracy-nmse in its three forms, with llama.cpp on the same file with K
+and V in the same storage in the place of llama.cpp on the quantized file, since that is what the storage
+costs an engine that is trusted (blocks of values it takes with flash attention alone); and
+accuracy-perplexity. A copy in another type has an F32 copy of its own as its oracle: how far it is from
+the model is its maker's matter. Of the profile that follows ggml also, from the record of
+ggml_model.py, what is not a matter of noise:
+
+  own-distance           it is no farther from the pinned llama.cpp than llama.cpp as its users build it
+  bits                   with libm's functions rounded correctly its logits are those of llama.cpp
 
 NMSE = Σ(a - b)² / Σb² over all logits, in binary64; a figure that is NaN keeps no bound. The first
 differing greedy token is read off teacher-forced logits over the oracle's own continuation, which
@@ -52,32 +63,33 @@ from oracles import (
     write_json,
 )
 import profiles  # noqa: E402  found where oracles looks
+from runs import FURTHER, PROFILES, runs_of  # noqa: E402
 
-PROFILES = ("f32", "portable")
 MEANING_NMSE = 2e-6
 ACCURACY_RATIO = 1.1
 ACCURACY_RATIO_OF_RANGE = 1.25  # of a part of the rows: the noise of 8-bit activations scatters more
 PERPLEXITY_RELATIVE = 0.01
 PERPLEXITY_TOKENS = 2000
+GGML_RECORD = ROOT / "tests/data/ggml/models.json"
 SELF_PERPLEXITY_RELATIVE = 1e-4  # the figure that writ gives against the one from its logits
 
 
 class Writ:
     """The program under test."""
 
-    def __init__(self, program, model):
+    def __init__(self, program):
         if not os.access(program, os.X_OK):
             raise Unresolved(f"{program} is absent; run make build")
-        self.program, self.model = program, model
+        self.program = program
 
     def version(self):
         command = [str(self.program), "--version"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout.strip()
 
-    def score(self, profile, ids_file, out):
+    def score(self, model, options, ids_file, out):
         """The JSON that `writ score` prints; its logits are in `out`."""
-        command = [str(self.program), "score", str(self.model), "--bringup", "--profile", profile,
+        command = [str(self.program), "score", str(model), "--bringup", *options,
                    "--ids", str(ids_file), "--json", "--logits", str(out)]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -141,20 +153,23 @@ def ranges_of(rows, thresholds):
 class Comparison:
     """One model against its oracle, text by text."""
 
-    def __init__(self, model, oracle, writ, model_sha256, folder):
-        self.model, self.oracle, self.writ, self.model_sha256 = model, oracle, writ, model_sha256
+    def __init__(self, model, oracle, writ, folder):
+        self.model, self.oracle, self.writ = model, oracle, writ
+        self.runs = runs_of(model)
+        self.sha256 = {copy: sha256_of(model.file_of(copy)) for copy in [None, *model.copies]}
         self.ids_file = pathlib.Path(folder, "ids.json")
         self.oracle_file = pathlib.Path(folder, "oracle.safetensors")
         self.other_file = pathlib.Path(folder, "other.safetensors")
-        self.totals = {name: numerics.Difference() for name in (*PROFILES, "quantized")}
+        names = [name for run in self.runs for name in (run.name, run.beside)]
+        self.totals = {name: numerics.Difference() for name in dict.fromkeys(names)}
         self.thresholds = kv_thresholds()
         self.ranges = {part: {name: numerics.Difference() for name in self.totals}
                        for part in ("short KV", "between", "long KV")}  # fmt: skip
         self.rows = dict.fromkeys(self.ranges, 0)
         self.false_claims = []
 
-    def _oracle_logits(self, file, out):
-        self.oracle.logits(file, self.ids_file, out)
+    def _oracle_logits(self, file, out, kv=None):
+        self.oracle.logits(file, self.ids_file, out, kv)
         return numerics.read_safetensors(out)["logits"]
 
     def _against(self, name, logits, oracle_logits, ids):
@@ -176,21 +191,32 @@ class Comparison:
     def text(self, name, ids):
         """The figures of one text."""
         self.ids_file.write_text(json.dumps(ids))
-        oracle_logits = self._oracle_logits(self.model.f32_path, self.oracle_file)
-        figures = {"tokens": len(ids), "oracle_perplexity": numerics.perplexity(oracle_logits, ids)}
+        figures = {"tokens": len(ids)}
         for part, rows in ranges_of(len(ids), self.thresholds).items():
             self.rows[part] += rows.stop - rows.start
-        logits = self._oracle_logits(self.model.path, self.other_file)
-        figures["quantized"] = self._against("quantized", logits, oracle_logits, ids)
-        for profile in PROFILES:
-            said = self.writ.score(profile, self.ids_file, self.other_file)
-            logits = numerics.read_safetensors(self.other_file)["logits"]
-            run = self._against(profile, logits, oracle_logits, ids)
-            figures[profile] = run | {"logits_sha256": said.get("logits_sha256")}
-            wrong = false_claims(said, logits, ids, self.model_sha256, run["perplexity"])
-            self.false_claims += [f"{name}, {profile}: {claim}" for claim in wrong]
+        for copy in self.sha256:
+            self._file(name, copy, ids, figures)
+        figures["oracle_perplexity"] = figures["quantized"]["oracle_perplexity"]
         self._greedy(ids[:GREEDY_PROMPT], figures)
         return figures
+
+    def _file(self, name, copy, ids, figures):
+        """Adds what runs on one file give, and llama.cpp beside each of them."""
+        oracle_logits = self._oracle_logits(self.model.file_of(copy, "f32_file"), self.oracle_file)
+        perplexity = numerics.perplexity(oracle_logits, ids)
+        for run in (run for run in self.runs if run.copy == copy):
+            file = self.model.file_of(copy)
+            if run.beside not in figures:
+                logits = self._oracle_logits(file, self.other_file, run.kv)
+                figures[run.beside] = self._against(run.beside, logits, oracle_logits, ids)
+                figures[run.beside]["oracle_perplexity"] = perplexity
+            said = self.writ.score(file, run.options, self.ids_file, self.other_file)
+            logits = numerics.read_safetensors(self.other_file)["logits"]
+            of_run = self._against(run.name, logits, oracle_logits, ids)
+            figures[run.name] = of_run | {"logits_sha256": said.get("logits_sha256"),
+                                          "oracle_perplexity": perplexity}  # fmt: skip
+            wrong = false_claims(said, logits, ids, self.sha256[copy], of_run["perplexity"])
+            self.false_claims += [f"{name}, {run.name}: {claim}" for claim in wrong]
 
     def _greedy(self, prompt, figures):
         """Adds the index of the first greedy token that differs from the oracle's, or None."""
@@ -201,7 +227,7 @@ class Comparison:
         figures["quantized"]["first_greedy_difference"] = first
         self.ids_file.write_text(json.dumps(prompt + expected))
         for profile in PROFILES:
-            self.writ.score(profile, self.ids_file, self.other_file)
+            self.writ.score(self.model.path, ["--profile", profile], self.ids_file, self.other_file)
             logits = numerics.read_safetensors(self.other_file)["logits"]
             chosen = logits[len(prompt) - 1 : -1].argmax(axis=1).tolist()
             first = numerics.first_difference(chosen, expected)
@@ -246,6 +272,36 @@ def verdicts(texts, totals, claims, ranges):
     return results
 
 
+def further_verdicts(runs, texts, totals, ranges):
+    """The bounds of each run but the two that are measured in full."""
+    for run in runs:
+        parts = {"": (totals, ACCURACY_RATIO)}
+        parts |= {f", {part}": (ranges[part], ACCURACY_RATIO_OF_RANGE) for part in ("short KV", "long KV")}
+        for part, (of, ratio) in parts.items():
+            figure, limit = of[run.name].nmse, ratio * of[run.beside].nmse
+            yield {"run": run.name, "bound": f"{run.name}: accuracy-nmse{part}", "kept": bool(figure <= limit),
+                   "figure": figure, "limit": limit}  # fmt: skip
+        for name, text in texts.items():
+            if text["tokens"] >= PERPLEXITY_TOKENS:
+                away = abs(text[run.name]["perplexity"] / text[run.name]["oracle_perplexity"] - 1)
+                yield {"run": run.name, "bound": f"{run.name}: accuracy-perplexity, {name}",
+                       "kept": bool(away <= PERPLEXITY_RELATIVE),
+                       "figure": away, "limit": PERPLEXITY_RELATIVE}  # fmt: skip
+
+
+def ggml_verdicts(model):
+    """What the record of ggml_model.py says of the profile that follows ggml, beside llama.cpp itself."""
+    record = json.loads(GGML_RECORD.read_text(encoding="utf-8"))["models"].get(model.name)
+    if not record:
+        raise Unresolved(f"{GGML_RECORD.name} has no {model.name}; ggml_model.py makes it")
+    nmse = {(engine["engine"], engine["against"]): engine["nmse"] for engine in record["engines"]}
+    name = "writ, profile `ggml`"
+    limits = {"own-distance": (nmse[name, "pinned"], nmse["users", "pinned"]), "bits": (nmse[name, "rounded"], 0)}
+    for bound, (figure, limit) in limits.items():
+        yield {"run": "ggml", "bound": f"ggml: {bound}", "kept": bool(figure <= limit), "figure": figure,
+               "limit": limit}  # fmt: skip
+
+
 def total_figures(difference):
     return {
         "nmse": difference.nmse,
@@ -260,10 +316,10 @@ def run(arguments):
     model, oracle = Model(arguments.model), LlamaOracle()
     model_sha256 = model.check()
     model.check_f32()
-    writ = Writ(arguments.writ, model.path)
+    writ = Writ(arguments.writ)
     texts = {}
     with tempfile.TemporaryDirectory() as folder:
-        comparison = Comparison(model, oracle, writ, model_sha256, folder)
+        comparison = Comparison(model, oracle, writ, folder)
         for name, ids in text_ids(oracle, model).items():
             print(f"{name}: {len(ids)} tokens ...", file=sys.stderr, flush=True)
             texts[name] = comparison.text(name, ids)
@@ -276,9 +332,15 @@ def run(arguments):
         "writ": {"version": writ.version(), "sha256": sha256_of(writ.program)},
         "machine": machine(),
         "command": f"scripts/evidence/compare_logits.py {model.name}",
-        "verdicts": verdicts(texts, comparison.totals, comparison.false_claims, comparison.ranges),
+        "copies": {copy: {"file": model.file_of(copy).name, "sha256": comparison.sha256[copy],
+                          "f32_copy_sha256": sha256_of(model.file_of(copy, "f32_file"))}
+                   for copy in model.copies},
+        "verdicts": [*verdicts(texts, comparison.totals, comparison.false_claims, comparison.ranges),
+                     *further_verdicts(runs_of(model, FURTHER), texts, comparison.totals, comparison.ranges),
+                     *ggml_verdicts(model)],
         "kv": {"thresholds": comparison.thresholds, "rows": comparison.rows},
         "false_claims": comparison.false_claims,
+        "beside": {run.name: run.beside for run in comparison.runs},
         "totals": {name: total_figures(total) for name, total in comparison.totals.items()},
         "texts": texts,
     }  # fmt: skip

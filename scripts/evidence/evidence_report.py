@@ -43,6 +43,15 @@ def total_row(record):
     ])  # fmt: skip
 
 
+def run_rows(record):
+    """The runs beside the two of the first table, each with llama.cpp on the same file and K and V."""
+    totals, names = record["totals"], ("f32", "portable", "quantized")
+    for name in (name for name in totals if name not in names and not name.startswith("quantized")):
+        beside = record["beside"][name]
+        yield row([name, f"{totals[name]['nmse']:.2e}", str(totals[name]["flips"]),
+                   f"{totals[beside]['nmse']:.2e}", str(totals[beside]["flips"])])  # fmt: skip
+
+
 def markdown(record):
     model, oracle, machine = record["model"], record["oracle"], record["machine"]
     columns = ["text", "tokens", "NMSE f32", "NMSE portable", "NMSE llama.cpp quantized",
@@ -73,6 +82,15 @@ def markdown(record):
         row(["---"] + ["---:"] * (len(columns) - 1)),
         *(text_row(name, text) for name, text in record["texts"].items()),
         total_row(record),
+        "",
+        "## Other profiles, and other storages of K and V",
+        "",
+        "Over all texts, beside llama.cpp on the same file with K and V in the same storage. A copy in another "
+        "type has an F32 copy of its own as its oracle.",
+        "",
+        row(["run", "NMSE", "flips", "NMSE llama.cpp", "flips llama.cpp"]),
+        row(["---"] + ["---:"] * 4),
+        *run_rows(record),
         "",
         "## Bounds",
         "",

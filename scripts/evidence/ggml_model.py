@@ -278,7 +278,7 @@ def main():
     parser.add_argument("--renew", action="store_true")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--texts", default="chat,prose")
-    parser.add_argument("--tokens", type=int, default=128)
+    parser.add_argument("--tokens", type=int, default=1000)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     options = parser.parse_args()
     try:

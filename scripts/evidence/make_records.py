@@ -25,11 +25,11 @@ import pathlib
 import sys
 
 import record_facts
-from compare_logits import PROFILES
 from measure import Bench
 from oracles import ROOT, Model, Unresolved
 from models import known_models, random_model_options
 from records import Record, merge_needs, write_record
+from runs import FURTHER, PROFILES, Run, runs_of
 
 
 def random_models(bench, family):
@@ -43,6 +43,8 @@ def gather(name, bench, comparison):
         model = Model(name)
         model.check()
         real = model.path
+        for copy in model.copies:
+            model.file_of(copy)
     except Unresolved as reason:
         print(f"unresolved: {reason}")
         real = None
@@ -56,16 +58,26 @@ def gather(name, bench, comparison):
         else:
             facts = record_facts.provider(bench, need["subject"])
         records[need["kind"], need["subject"]] = Record(need, facts)
-    for profile in PROFILES:  # the others are not measured end to end: --bringup only
-        answers = {path: bench.digests(path, profile) for path in [*models, real] if path}
-        for kind, make in (("circuit", record_facts.circuit), ("stitched", record_facts.stitched)):
-            for subject, bound in merge_needs(answers.values(), kind).items():
-                need = {"kind": kind, "subject": subject, "bound": bound}
-                records[kind, subject] = Record(need, make(bench, answers, real, profile, family))
-        if real:
-            for need in answers[real]["needs"]:
+    runs = runs_of(model) if real else [Run(profile) for profile in PROFILES]
+    for profile in dict.fromkeys(run.profile for run in runs):
+        of_profile = [run for run in runs if run.profile == profile]
+        answers = {}  # (file, run) → what production needs of it
+        for run in of_profile:
+            paths = models if run not in FURTHER else []
+            for path in [*paths, *([model.file_of(run.copy)] if real else [])]:
+                answers[path, run] = bench.digests(path, run)
+        for subject, bound in merge_needs(answers.values(), "stitched").items():
+            need = {"kind": "stitched", "subject": subject, "bound": bound}
+            records["stitched", subject] = Record(need, record_facts.stitched(bench, answers, real))
+        if profile in PROFILES:
+            for subject, bound in merge_needs(answers.values(), "circuit").items():
+                need = {"kind": "circuit", "subject": subject, "bound": bound}
+                records["circuit", subject] = Record(need, record_facts.circuit(bench, answers, real, family))
+        for run in of_profile if real else []:
+            path = model.file_of(run.copy)
+            for need in answers[path, run]["needs"]:
                 if need["kind"] == "end_to_end":
-                    facts = record_facts.end_to_end(bench, comparison, real, profile)
+                    facts = record_facts.end_to_end(bench, comparison, path, run)
                     records["end_to_end", need["subject"]] = Record(need, facts)
     return records
 

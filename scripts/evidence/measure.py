@@ -34,12 +34,12 @@ class Bench:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    def digests(self, model=None, profile=None):
-        """What `writ digests` says of the catalog, or of a model under a profile."""
-        key = (model, profile)
+    def digests(self, model=None, run=None):
+        """What `writ digests` says of the catalog, or of a model in one run."""
+        key = (model, run)
         if key not in self._digests:
             words = ["digests", "--json", "--data", ROOT]
-            words += [model, "--profile", profile] if model else []
+            words += [model, *run.options] if model else []
             code, out, err = self.run_writ(*words)
             if code:
                 raise SystemExit(f"error: writ {' '.join(map(str, words))}: {err.strip()}")
@@ -83,14 +83,15 @@ class Bench:
                 self._tests[program] = read_tests(out)
         return self._tests[program]
 
-    def stitched(self, model, profile):
+    def stitched(self, model, run):
         """The report of stitched_parity; None where it cannot be run."""
         program = self.build / "bin" / "stitched_parity"
         if not program.exists():
             return None
-        out = self.folder / f"stitched-{model.stem}.{profile}.json"
-        package = self.folder / "packages" / f"{model.stem}.{profile}"
-        compile_it = ["compile", model, "--bringup", "--profile", profile, "--data", ROOT, "-o", package]
+        name = f"{model.stem}.{run.profile}" + (f".kv_{run.kv}" if run.kv else "")
+        out = self.folder / f"stitched-{name}.json"
+        package = self.folder / "packages" / name
+        compile_it = ["compile", model, "--bringup", *run.options, "--data", ROOT, "-o", package]
         shutil.rmtree(package, ignore_errors=True)
         code, _, err = self.run_writ(*compile_it, "--no-build")
         if code:

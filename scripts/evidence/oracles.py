@@ -51,6 +51,7 @@ class Model:
         self.definition = models[name]
         self.path = cache_dir() / "models" / self.definition["file"]
         self.f32_path = cache_dir() / "models" / self.definition["f32_file"]
+        self.copies = self.definition.get("copies", {})
 
     def check(self):
         """The digest of the model's file, after it is known to be the declared one."""
@@ -62,6 +63,13 @@ class Model:
                 f"error: {self.path.name} has sha256 {digest}, expected {self.definition['sha256']}"
             )
         return digest
+
+    def file_of(self, copy, what="file"):
+        """The model's file (None) or that of a copy; `f32_file`: the same without an activation to round."""
+        path = cache_dir() / "models" / (self.copies[copy] if copy else self.definition)[what]
+        if not path.exists():
+            raise Unresolved(f"{path.name} is absent; run scripts/setup-oracles {self.name}")
+        return path
 
     def check_f32(self):
         if not self.f32_path.exists():
@@ -79,7 +87,8 @@ class LlamaOracle:
     def _run(self, *arguments, text=None):
         command = [str(self.program), *map(str, arguments)]
         # Threads that spin at barriers crawl on a busy machine; waiting asleep changes no bit.
-        environment = os.environ | {"OMP_WAIT_POLICY": "passive"}
+        # K and V in blocks: as they are, without llama.cpp's rotation of the heads, which is no part of the storage.
+        environment = os.environ | {"OMP_WAIT_POLICY": "passive", "LLAMA_ATTN_ROT_DISABLE": "1"}
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
                               env=environment)  # fmt: skip
         if done.returncode != 0:
@@ -97,10 +106,11 @@ class LlamaOracle:
             raise SystemExit("error: the oracle answered about other texts than it was asked")
         return [answer["ids"] for answer in answers]
 
-    def logits(self, model, ids_file, out_file):
+    def logits(self, model, ids_file, out_file, kv=None):
         self._run(
             "logits", model, ids_file, out_file,
             "--threads", ORACLE_SETTINGS["threads"], "--ubatch", ORACLE_SETTINGS["n_ubatch"],
+            "--kv", kv or ORACLE_SETTINGS["kv"],
         )  # fmt: skip
 
     def greedy(self, model, ids_file, count):

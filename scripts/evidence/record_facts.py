@@ -105,11 +105,10 @@ def body(facts, isa, cases):
         facts.gaps.append(f"{isa}: no element was compared")
 
 
-def circuit(bench, answers, real, profile, family):
+def circuit(bench, answers, real, family):
     """The circuit fits models, and refuses what it does not know."""
-    del profile
     facts = Facts({"instantiated": []})
-    for path, answer in answers.items():
+    for (path, _), answer in answers.items():
         facts.measured["instantiated"].append({"model": label(bench, path, real),
                                                "model_sha256": answer["model_sha256"]})  # fmt: skip
     name = next(iter(answers.values()))["circuit"]
@@ -142,13 +141,12 @@ def refusal(bench, name, circuit_text, model):
     return first.rsplit("[", 1)[1].rstrip("]") if code == 1 and first.endswith("]") else ""
 
 
-def stitched(bench, answers, real, profile, family):
+def stitched(bench, answers, real):
     """Every call of compiled models, on the weights of the model's file."""
-    del family
     facts = Facts({"models": [], "ops": {}, "inputs_traced": 0, "walk": []})
     measured = facts.measured
-    for path, answer in answers.items():
-        report = bench.stitched(path, profile)
+    for (path, run), answer in answers.items():
+        report = bench.stitched(path, run)
         if report is None:
             facts.gaps.append("stitched_parity was not built")
             continue
@@ -157,7 +155,8 @@ def stitched(bench, answers, real, profile, family):
             facts.faults.append(f"{name}: {(report['faults'] or ['no verdict'])[0]}")
             continue
         measured["models"].append({"model": name, "model_sha256": answer["model_sha256"],
-                                   "storages": report["storages"]})  # fmt: skip
+                                   "storages": report["storages"]}
+                                  | ({"kv": run.kv} if run.kv else {}))  # fmt: skip
         measured["inputs_traced"] += report["inputs_traced"]
         add_counts(measured["ops"], report["ops"])
         # All models are walked alike, but for the families that they have.
@@ -178,7 +177,7 @@ def add_counts(total, more):
             total[key] = total.get(key, 0) + value
 
 
-def end_to_end(bench, comparison, real, profile):
+def end_to_end(bench, comparison, real, run):
     """The model's logits against the live oracle, by the bounds of compare_logits.py."""
     facts = Facts()
     try:
@@ -187,36 +186,39 @@ def end_to_end(bench, comparison, real, profile):
         facts.gaps.append(f"{comparison.name} is absent; compare_logits.py writes it")
         return facts
     texts = said["texts"]
+    verdicts = [v for v in said["verdicts"] if v.get("run", run.name) == run.name]
+    model_sha256 = (said["copies"][run.copy] if run.copy else said["model"])["sha256"]
     facts.measured = {
         "model": said["model"]["title"],
-        "model_sha256": said["model"]["sha256"],
+        "run": run.name,
+        "model_sha256": model_sha256,
         "oracle": said["oracle"],
         "tokens": sum(text["tokens"] for text in texts.values()),
-        "nmse": said["totals"][profile]["nmse"],
+        "nmse": said["totals"][run.name]["nmse"],
         "kv": said.get("kv"),
         "bounds": [{key: verdict[key] for key in ("bound", "figure", "limit", "kept")}
-                   for verdict in said["verdicts"]],
-        "logits_sha256": {name: text[profile]["logits_sha256"] for name, text in texts.items()},
+                   for verdict in verdicts],
+        "logits_sha256": {name: text[run.name]["logits_sha256"] for name, text in texts.items()},
     }  # fmt: skip
-    if said["model"]["sha256"] != sha256_of(real):
+    if model_sha256 != sha256_of(real):
         facts.gaps.append(f"{comparison.name} speaks of another model")
         return facts
-    facts.faults += [f"bound {v['bound']} is not kept" for v in said["verdicts"] if not v["kept"]]
+    facts.faults += [f"bound {v['bound']} is not kept" for v in verdicts if not v["kept"]]
     facts.faults += said["false_claims"]
     rows = (said.get("kv") or {}).get("rows", {})
     facts.gaps += [f"no row has a {part}" for part in ("short KV", "long KV") if not rows.get(part)]
-    if not said["verdicts"]:
+    if not verdicts:
         facts.gaps.append(f"{comparison.name} gives no verdict")
     # The comparison may be of an older build: the shortest text must still give its bits.
     name = min(texts, key=lambda text: texts[text]["tokens"])
     text = ROOT / "tests" / "data" / "texts" / f"{name}.txt"
-    code, out, err = bench.run_writ("score", real, "--bringup", "--profile", profile, "--data", ROOT,
+    code, out, err = bench.run_writ("score", real, "--bringup", *run.options, "--data", ROOT,
                                     "--text", text, "--json")  # fmt: skip
-    if code or json.loads(out)["logits_sha256"] != texts[name][profile]["logits_sha256"]:
+    if code or json.loads(out)["logits_sha256"] != texts[name][run.name]["logits_sha256"]:
         facts.gaps.append(f"{comparison.name} is of other bits: '{name}' gives other logits now"
                           + (f" ({err.strip()[:200]})" if code else ""))  # fmt: skip
     return facts
 
 
 def label(bench, path, real):
-    return path.name if path == real else bench.labels[path]
+    return path.name if path == real else bench.labels.get(path, path.name)

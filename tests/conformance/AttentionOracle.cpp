@@ -47,6 +47,9 @@ private:
   /// K and V of the keys that the query sees, and their scores.
   void readKeys(int64_t row, int64_t head);
   void capScores();
+  /// A query that is scaled is an operand that is rounded when it is read: its dot is the score.
+  bool scalesQuery() const { return declared["score_scale"] == "fp32_mul_of_query"; }
+  double scaleOfDots() const { return scalesQuery() ? 1 : problem.call.numbers.at("scale"); }
   /// The ranges that give a partial.
   double chunks() const;
   double errorOf(const char *field) const {
@@ -69,14 +72,16 @@ void Attention::readKeys(int64_t row, int64_t head) {
   first = window > 0 ? std::max<int64_t>(0, end - window) : 0;
   keys = end - first;
   const auto &sequence = problem.kv.sequences[problem.call.rows.sequence[row]];
+  const double number = problem.call.numbers.at("scale");
   std::vector<double> query;
-  for (int64_t i = 0; i < dim; ++i)
-    query.push_back(taken(declared["q_compute"],
-                          oracle::valueOf(problem, "q", (row * d("heads") + head) * dim + i)));
+  for (int64_t i = 0; i < dim; ++i) {
+    const double q = oracle::valueOf(problem, "q", (row * d("heads") + head) * dim + i);
+    query.push_back(taken(declared["q_compute"], scalesQuery() ? double(float(q * number)) : q));
+  }
   scores.clear();
   values.clear();
   largestDot = 0;
-  const Real scale(problem.call.numbers.at("scale"));
+  const Real scale(scaleOfDots());
   for (int64_t key = 0; key < keys; ++key) {
     Real dot;
     double magnitude = 0;
@@ -134,14 +139,13 @@ void Attention::judgeQuery(int64_t row, int64_t head) {
   }
   const double roundings = std::ceil(double(dim) / double(lanes)) + std::log2(lanes) + 1;
   const double gamma = roundings * kUnitRoundoff / (1 - roundings * kUnitRoundoff);
-  Variables variables{
-      {"keys", double(keys)},
-      {"chunks", chunks()},
-      {"score_error", gamma * std::fabs(problem.call.numbers.at("scale")) * largestDot},
-      {"spread", (largest - least).toDouble()},
-      {"exponential_error", errorOf("exponential")},
-      {"cap_error", errorOf("soft_cap_function")},
-      {"max_abs_score", largestScore}};
+  Variables variables{{"keys", double(keys)},
+                      {"chunks", chunks()},
+                      {"score_error", gamma * std::fabs(scaleOfDots()) * largestDot},
+                      {"spread", (largest - least).toDouble()},
+                      {"exponential_error", errorOf("exponential")},
+                      {"cap_error", errorOf("soft_cap_function")},
+                      {"max_abs_score", largestScore}};
   if (problem.call.numbers.contains("soft_cap"))
     variables["soft_cap"] = problem.call.numbers.at("soft_cap");
   std::vector<double> shares;

@@ -138,10 +138,13 @@ std::vector<double> runningErrors(const Problem &problem, int64_t keys) {
 
 /// One query over `keys` positions, by ggml's products and soft_max over as many cells as llama.cpp
 /// asks for, those without a key, or before the window, being masked; or by its flash attention.
+/// Where the query is scaled it is by no power of two, and every other element is so small that
+/// binary16 keeps only some of its bits.
 void addAttention(std::vector<GgmlCase> &cases, int32_t keys, int64_t dim, bool flash,
-                  int64_t window = 0) {
-  const std::string contract =
-      window > 0 ? "attention_f16_kv_window_two_pass_ggml_v0" : "attention_f16_kv_two_pass_ggml_v0";
+                  int64_t window = 0, bool scalesQuery = false) {
+  const std::string contract = std::string("attention_f16_kv_") +
+                               (scalesQuery ? "scaled_query_" : "") +
+                               (window > 0 ? "window_" : "") + "two_pass_ggml_v0";
   const int64_t heads = 4, kvHeads = 2, cells = (keys + 255) / 256 * 256;
   const Dimensions dimensions{
       {"rows", 1}, {"heads", heads}, {"kv_heads", kvHeads}, {"head_dim", dim}};
@@ -163,6 +166,13 @@ void addAttention(std::vector<GgmlCase> &cases, int32_t keys, int64_t dim, bool 
   one.isExact = !flash; // which is another arithmetic: sums in binary16, rescaled for each key
   one.op = {{"op", flash ? "flash_attn" : "attention"},
             {"parameters", {{"scale", problem->call.numbers.at("scale")}}}};
+  if (scalesQuery) {
+    problem->call.numbers["scale"] = 1 / std::sqrt(168.0f);
+    one.op["parameters"] = {{"scale", 1}, {"query_scale", problem->call.numbers.at("scale")}};
+    for (int64_t i = 0; i < heads * dim; ++i)
+      reference::writeScalar("f32", problem->buffers.at("q").base(), i,
+                             problem->element("q", i) * (i % 2 == 0 ? 0x1p-16f : 1.0f));
+  }
   builder.input("f32", {heads, 1, dim}, problem->buffers.at("q").bytes());
   builder.input("f16", {kvHeads, cells, dim}, byHead(sequence.k, kvHeads, dim, false));
   if (flash)
@@ -192,6 +202,9 @@ void addGgmlPositions(std::vector<GgmlCase> &cases) {
   for (const int32_t keys : {20, 300, 777}) // fewer than the window, and more
     for (const int64_t window : {32, 257})
       addAttention(cases, keys, 64, false, window);
+  addAttention(cases, 300, 64, false, 0, true);
+  addAttention(cases, 257, 256, false, 0, true);
+  addAttention(cases, 300, 64, false, 32, true);
   for (const int32_t keys : {256, 512}) // as many as there are cells: no mask
     addAttention(cases, keys, 64, true);
 }

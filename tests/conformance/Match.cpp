@@ -22,7 +22,8 @@ bool fits(const reference::Call &call, const nlohmann::json &contract) {
   if (contract.at("family") != own.at("family") || contract.at("operands") != own.at("operands"))
     return false;
   return std::all_of(call.attributes.begin(), call.attributes.end(), [&](const auto &attribute) {
-    return contract.value(attribute.first, "") == attribute.second;
+    // A contract that does not state an attribute was chosen by it, or has nothing to do with it.
+    return contract.value(attribute.first, attribute.second) == attribute.second;
   });
 }
 

@@ -325,7 +325,9 @@ std::unique_ptr<Problem> makeProblemOf(const nlohmann::json &contract, const Dim
   const std::string family = problem->family();
   const nlohmann::json &rules = data.vocabulary["families"][family];
   for (const std::string attribute : rules["attributes"])
-    call.attributes[attribute] = attributeOf(problem->contract, rules, attribute);
+    if (problem->contract.contains("parts") || problem->contract.contains(attribute))
+      call.attributes[attribute] = attributeOf(problem->contract, rules, attribute);
+  // Else it is optional, and chose the contract.
   makeNumbers(*problem, options.fill);
   call.schedule.workers = options.workers;
   makeRows(*problem, options, random);

@@ -84,6 +84,13 @@ TEST(C8_AttentionBoundSeesAFault, ScoresInBfloat16) {
     EXPECT_GT(worstOf(id, word("score_scale", "bf16_mul_after_bf16_dot")), 1) << id;
 }
 
+TEST(C8_AttentionBoundSeesAFault, AQueryScaledByAnotherNumberOrNotAtAll) {
+  for (const std::string &id :
+       those([](const nlohmann::json &c) { return c["score_scale"] == "fp32_mul_of_query"; }))
+    for (const float scale : {0.128f, 1.0f})
+      EXPECT_GT(worstOf(id, [=](Problem &p) { p.call.numbers["scale"] = scale; }), 1) << id;
+}
+
 TEST(C8_AttentionBoundSeesAFault, NoCapNoSink) {
   for (const std::string &id :
        those([](const nlohmann::json &c) { return c["soft_cap"] != "none"; })) {

@@ -136,6 +136,8 @@ constexpr Alteration kAlterations[] = {
     {"linear_bf16_bf16_ggml_v0", "reduction.order", "lanes_rest_fp32"},
     {"attention_f16_kv_two_pass_ggml_v0", "q_compute", "fp32"},
     {"attention_f16_kv_two_pass_ggml_v0", "reduction.merge", "tree_halves"},
+    {"attention_f16_kv_scaled_query_two_pass_ggml_v0", "score_scale", "fp32_mul_after_dot"},
+    {"attention_f16_kv_scaled_query_window_two_pass_ggml_v0", "score_scale", "fp32_mul_after_dot"},
     {"silu_gate_f32_ggml_v0", "function", "silu_f32_v0"},
     {"linear_q6_k_q8_k_ggml_v0", "product", "i32_exact_scaled_lane_dots"},
     {"quantize_activation_q8_0_ggml_v0", "code", "fp32_mul_inverse_scale"},

@@ -57,17 +57,30 @@ void collectOps(const nlohmann::json &json, std::vector<nlohmann::json> &ops) {
       collectOps(inner, ops);
 }
 
+/// The word that an op has of an attribute; one that it may leave out has a default.
+nlohmann::json wordOf(const nlohmann::json &op, const std::string &attribute) {
+  const nlohmann::json given = op.value("attributes", nlohmann::json::object());
+  if (given.contains(attribute))
+    return given[attribute];
+  const nlohmann::json &words = Data::get().vocabulary["words"][attribute];
+  for (const auto &[word, entry] : words.items())
+    if (entry.value("default", false))
+      return word;
+  return {};
+}
+
 /// Whether some op of a circuit has the attributes that a rule names; its storages are the model's.
 bool isAskedFor(const nlohmann::json &rule, const std::vector<nlohmann::json> &ops) {
   const auto &attributes = Data::get().vocabulary["families"][rule["op"]]["attributes"];
   return std::any_of(ops.begin(), ops.end(), [&](const nlohmann::json &op) {
     if (op["op"] != rule["op"])
       return false;
-    for (const std::string attribute : attributes)
-      if (rule["match"].contains(attribute) &&
-          op.value("attributes", nlohmann::json::object()).value(attribute, nlohmann::json()) !=
-              rule["match"][attribute])
+    for (std::string attribute : attributes) {
+      if (const std::string optional = "optional "; attribute.starts_with(optional))
+        attribute.erase(0, optional.size());
+      if (rule["match"].contains(attribute) && wordOf(op, attribute) != rule["match"][attribute])
         return false;
+    }
     return true;
   });
 }

@@ -294,6 +294,26 @@ TEST(Catalog, F12_E206_TwoArgumentsOfOneName) {
                 ": error: two arguments of 'silu_gate_f32' are named 'gate' [E206]\n");
 }
 
+TEST(Catalog, C1_E122_AnAttributeThatMayBeAbsentHasADefault) {
+  const std::string file = "contracts/vocabulary.json";
+  DataTree tree;
+  tree.replace(file, ", \"default\": true", "");
+  EXPECT_EQ(
+      firstLine(tree.fault()),
+      file + ":" + tree.position(file, "[\"mask\", \"optional scaled\"]") +
+          ": error: attribute 'scaled' of 'attention' is optional, but no word of 'scaled' is "
+          "the default [E122]");
+}
+
+TEST(Catalog, C1_E122_ARuleNamesAWordOfAnOptionalAttribute) {
+  const std::string file = "contracts/profiles/ggml.json";
+  DataTree tree;
+  tree.replace(file, "\"scaled\": \"queries\"", "\"scaled\": \"querys\"");
+  EXPECT_EQ(tree.fault(), file + ":" + tree.position(file, "\"querys\"") +
+                              ": error: 'querys' is not a word of 'scaled' [E122]\n"
+                              "note: nearest: 'queries'\n");
+}
+
 TEST(Catalog, F12_E122_TheShapeOfAWeightIsOfItsFamily) {
   const std::string file = "contracts/vocabulary.json";
   DataTree shapes;

@@ -125,6 +125,32 @@ class BadVariants(TestCase):
                     '{\n          "op": "attention"',
                     "op 'blk.0.attention' has a windowed mask, but KV group 'local' has no window [E030]")
 
+    def test_F8_AWordThatAnOptionalAttributeDoesNotHave(self):
+        self.refuse([('"scaled": "queries"', '"scaled": "query"')], '"query" }',
+                    "'query' is not a word of 'scaled' [E030]", "note: it has: 'scores', 'queries'")
+
+
+class OptionalAttributes(TestCase):
+    """What one profile chooses a contract by, another need not look at."""
+
+    def attentions(self, profile, *edits):
+        data = self.data()
+        for old, new in edits:
+            replace(data / "circuits" / "gemma3.json", old, new)
+        out, _ = self.writ("digests", alternating(), "--json", "--profile", profile, "--data", data)
+        return {need["subject"] for need in json.loads(out)["needs"]
+                if need["kind"] == "contract" and need["subject"].startswith("attention_")}  # fmt: skip
+
+    def test_F8_WhatIsScaledChoosesTheContractOfOneProfile(self):
+        absent = (', "scaled": "queries"', "")
+        said = (', "scaled": "queries"', ', "scaled": "scores"')
+        scaled = {f"attention_f16_kv_scaled_query_{window}two_pass_ggml_v0" for window in ("", "window_")}
+        plain = {f"attention_f16_kv_{window}two_pass_ggml_v0" for window in ("", "window_")}
+        self.assertEqual(self.attentions("ggml"), scaled)
+        self.assertEqual(self.attentions("ggml", absent), plain)
+        self.assertEqual(self.attentions("ggml", said), plain)
+        self.assertEqual(self.attentions("portable"), self.attentions("portable", absent))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -17,6 +17,14 @@ std::map<std::string, std::string> fieldsOf(const Op &op) {
   return fields;
 }
 
+/// The one storage in which all groups of the package keep K and V; none where they differ.
+std::string kvStorageOf(const writ_model_desc &package) {
+  std::set<std::string> storages;
+  for (uint32_t i = 0; i < package.kv_group_count; ++i)
+    storages.insert(package.kv_groups[i].storage);
+  return storages.size() == 1 ? *storages.begin() : "";
+}
+
 } // namespace
 
 int64_t Op::width(const OperandShape &operand) const {
@@ -40,7 +48,7 @@ int64_t Op::rowBytes(const OperandShape &operand) const {
 
 Facts::Facts(const std::string &data, const std::string &modelFile, const writ_model_desc &package)
     : model(openModelFile(modelFile)), catalog(Catalog::load(CatalogPaths::below(data), {})),
-      instance(instantiate(catalog, findCircuit(catalog, *model), *model)),
+      instance(instantiate(catalog, findCircuit(catalog, *model), *model, kvStorageOf(package))),
       profile(package.profile), vocabulary(catalog.vocabulary().plain()),
       functions(readJsonFile(catalog.paths().contracts + "/functions.json").plain()) {
   if (instance.circuit != package.circuit)

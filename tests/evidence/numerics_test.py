@@ -11,6 +11,7 @@ import numpy as np
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
 import compare_logits  # noqa: E402
+from runs import Run  # noqa: E402
 import numerics  # noqa: E402
 
 RNG = np.random.default_rng(7)
@@ -91,6 +92,39 @@ def verdicts_of(logits, quantized, ids=tuple(range(50)) * 50):
               for part, rows in compare_logits.ranges_of(len(oracle), [257]).items()}  # fmt: skip
     return {v["bound"].split(":")[0]: v["kept"]
             for v in compare_logits.verdicts({"text": text}, totals, [], ranges)}  # fmt: skip
+
+
+def further_verdicts_of(logits, beside, ids=tuple(range(50)) * 50):
+    """The bounds of a run beside llama.cpp: a text of 2,500 rows."""
+    oracle, run = np.tile(ORACLE[:50], (50, 1)), Run("portable", "q8_0")
+    both = {run.name: logits, run.beside: beside}
+    totals = {name: numerics.compare(rows, oracle) for name, rows in both.items()}
+    ranges = {part: {name: numerics.compare(of[rows], oracle[rows]) for name, of in both.items()}
+              for part, rows in compare_logits.ranges_of(len(oracle), [257]).items()}  # fmt: skip
+    text = {"tokens": len(oracle), run.name: {"perplexity": numerics.perplexity(logits, ids),
+                                              "oracle_perplexity": numerics.perplexity(oracle, ids)}}  # fmt: skip
+    return {v["bound"].removeprefix(f"{run.name}: "): v["kept"]
+            for v in compare_logits.further_verdicts([run], {"text": text}, totals, ranges)}  # fmt: skip
+
+
+class FurtherVerdicts(unittest.TestCase):
+    ORACLE = np.tile(ORACLE[:50], (50, 1))
+    NOISY = ORACLE + RNG.normal(scale=0.03, size=ORACLE.shape).astype(np.float32)
+
+    def test_F8_the_noise_of_llama_cpp_is_the_bound(self):
+        self.assertEqual(further_verdicts_of(self.NOISY, self.NOISY),
+                         dict.fromkeys(("accuracy-nmse", "accuracy-nmse, short KV", "accuracy-nmse, long KV",
+                                        "accuracy-perplexity, text"), True))  # fmt: skip
+        kept = further_verdicts_of(self.ORACLE + 2 * (self.NOISY - self.ORACLE), self.NOISY)
+        self.assertFalse(any(kept[f"accuracy-nmse{part}"] for part in ("", ", short KV", ", long KV")))
+
+    def test_F8_a_nan_on_either_side_keeps_nothing_of_its_rows(self):
+        broken = self.NOISY.copy()
+        broken[1234, 5] = np.nan
+        for logits, beside in ((broken, self.NOISY), (self.NOISY, broken)):
+            kept = further_verdicts_of(logits, beside)
+            self.assertFalse(kept["accuracy-nmse"] or kept["accuracy-nmse, long KV"])
+            self.assertTrue(kept["accuracy-nmse, short KV"])
 
 
 class Verdicts(unittest.TestCase):

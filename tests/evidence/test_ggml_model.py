@@ -36,6 +36,13 @@ class GgmlModel(TestCase):
                 self.assertEqual(self.record["models"][name]["sha256"], definition["sha256"])
                 self.assertGreater(self.record["models"][name]["rows"], 100)
 
+    def test_C8_WithoutLibmEveryModelIsMetBitForBit(self):
+        for name, model in self.record["models"].items():
+            nmse = {(engine["engine"], engine["against"]): engine["nmse"] for engine in model["engines"]}
+            with self.subTest(model=name):
+                self.assertEqual(nmse["writ, profile `ggml`", "rounded"], 0)
+                self.assertGreater(nmse["writ, profile `portable`", "pinned"], 0)  # a comparison that sees something
+
     def test_C7_TheFiguresAreOfTodaysContractsAndSources(self):
         if re.search(r"^WRIT_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.M):
             self.skipTest("the record speaks of bodies that were built without a sanitizer")

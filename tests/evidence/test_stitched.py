@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import BUILD, SOURCE, TestCase, families, main, package, random_model, storages  # noqa: E402
 
 sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
-from compare_logits import PROFILES  # noqa: E402
+from runs import PROFILES  # noqa: E402
 
 PARITY = BUILD / "bin" / "stitched_parity"
 

@@ -52,6 +52,17 @@ class VerifyEvidence(TestCase):
                          "package's circuit, profile, contracts, maps and kernels")
         self.assertNotIn("evidence", self.writ("verify", production())[0])
 
+    def test_C7_RecordsOfTheStorageOfKAndVArePass(self):
+        kept = random_model("--type", "q4_1", "--width", "128", "--ffn", "256", name="kept")
+        data = seeded.shared_data(harness, kept, "--kv", "q8_0")
+        folder = package(kept, "--kv", "q8_0", "--data", data)
+        self.verify(folder, data)
+        record = next(need["record"] for need in seeded.needs(harness.WRIT, data, kept, "--kv", "q8_0")
+                      if need["kind"] == "end_to_end")  # fmt: skip
+        self.assertIn("kv_q8_0", record)
+        # The circuit's own storage, asked for by name, is the one that was measured.
+        self.assertEqual(seeded.needs(harness.WRIT, data, kept, "--kv", "f16"), seeded.needs(harness.WRIT, data, kept))
+
     def test_C7_ABringupPackageRestsOnNothing(self):
         lock = tiny_package() / "writ.lock.json"
         line, column = position(lock, '"production": ').split(":")

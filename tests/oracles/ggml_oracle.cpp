@@ -32,7 +32,8 @@
 // soft_max      x, mask f16 or f32 (may be absent)         scale, max_bias
 // attention     q f32 [heads, rows, dim], k f16 [kv_heads, kv, dim], v f16 [kv_heads, dim, kv],
 //               mask f32 [rows, kv] (may be absent)
-//                                             scale; products and soft_max, not flash attention
+//                                             scale, and query_scale (1), which is ggml_scale of q;
+//                                             products and soft_max, not flash attention
 // flash_attn    q f32 [heads, rows, dim], k and v f16 [kv_heads, kv, dim], mask f16 [rows, kv]
 //                                             scale, max_bias, logit_softcap
 // silu gelu gelu_quick tanh sigmoid exp log sqrt sin cos    x
@@ -173,7 +174,10 @@ const std::map<std::string, std::function<Tensor(const Op &)>> &ops() {
        }},
       {"attention",
        [](O o) {
-         Tensor scores = ggml_mul_mat(o.context, o.input(1), o.input(0));
+         const float queryScale = o.number("query_scale", 1);
+         Tensor query =
+             queryScale == 1 ? o.input(0) : ggml_scale(o.context, o.input(0), queryScale);
+         Tensor scores = ggml_mul_mat(o.context, o.input(1), query);
          Tensor weights =
              ggml_soft_max_ext(o.context, scores, o.optional(3), o.required("scale"), 0);
          return ggml_mul_mat(o.context, o.input(2), weights);

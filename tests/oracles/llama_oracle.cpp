@@ -9,16 +9,18 @@
 //                                                  its bytes; writes [{"text", "ids"}], ASCII with
 //                                                  \u escapes; --no-special: special tokens in a
 //                                                  text stay text
-//   llama-oracle logits MODEL IDS.json OUT.safetensors [--threads N] [--ubatch N]
+//   llama-oracle logits MODEL IDS.json OUT.safetensors [--threads N] [--ubatch N] [--kv TYPE]
 //                                                  one f32 tensor `logits` [rows, vocab], row i
-//                                                  being the logits after ids[0..i]
+//                                                  being the logits after ids[0..i]; --kv: keys and
+//                                                  values stored as f32, f16, bf16 or q8_0
 //   llama-oracle greedy MODEL IDS.json N [--threads N] [--ubatch N]
 //                                                  writes a JSON array of the N ids that follow
 //   llama-oracle version                           the version of ggml behind the answers
 //
 // IDS.json is a JSON array of token ids. llama.cpp's bits move with threads and batching, so the
 // defaults are part of every recorded figure: 2 threads, batch and micro-batch 512, flash attention
-// off, keys and values stored as f16. Exit status: 0 done, 1 failed, 2 wrong usage.
+// off, keys and values stored as f16. llama.cpp keeps values in blocks (q8_0) for flash attention
+// alone, which is on there. Exit status: 0 done, 1 failed, 2 wrong usage.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,6 +49,7 @@ struct Settings {
   bool parseSpecial = true; // special tokens that a text spells become their ids
   int threads = 2;
   int ubatch = 512; // rows of one llama_decode and of one micro-batch
+  ggml_type kv = GGML_TYPE_F16;
 };
 
 struct FreeModel {
@@ -75,9 +78,10 @@ Context openContext(llama_model &model, std::size_t tokens, const Settings &sett
   params.n_ubatch = static_cast<std::uint32_t>(settings.ubatch);
   params.n_threads = settings.threads;
   params.n_threads_batch = settings.threads;
-  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  params.type_k = GGML_TYPE_F16;
-  params.type_v = GGML_TYPE_F16;
+  params.flash_attn_type = ggml_is_quantized(settings.kv) ? LLAMA_FLASH_ATTN_TYPE_ENABLED
+                                                          : LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  params.type_k = settings.kv;
+  params.type_v = settings.kv;
   Context context(llama_init_from_model(&model, params));
   if (!context)
     throw std::runtime_error("llama.cpp cannot open a context of " + std::to_string(tokens) +
@@ -220,6 +224,13 @@ int parsePositive(std::string_view what, const std::string &text) {
   return value;
 }
 
+ggml_type parseKv(const std::string &name) {
+  for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0})
+    if (name == ggml_type_name(type))
+      return type;
+  throw std::invalid_argument("--kv is '" + name + "', expected f32, f16, bf16 or q8_0");
+}
+
 // Takes the options out of `arguments` and leaves the positional ones.
 Settings takeSettings(std::vector<std::string> &arguments) {
   Settings settings;
@@ -229,15 +240,18 @@ Settings takeSettings(std::vector<std::string> &arguments) {
       settings.parseSpecial = false;
       continue;
     }
-    const bool threads = arguments[i] == "--threads";
-    if (!threads && arguments[i] != "--ubatch") {
-      rest.push_back(arguments[i]);
+    const std::string &option = arguments[i];
+    if (option != "--threads" && option != "--ubatch" && option != "--kv") {
+      rest.push_back(option);
       continue;
     }
     if (i + 1 == arguments.size())
-      throw std::invalid_argument(arguments[i] + " needs a number");
-    (threads ? settings.threads : settings.ubatch) = parsePositive(arguments[i], arguments[i + 1]);
-    ++i;
+      throw std::invalid_argument(option + " needs a value");
+    const std::string &value = arguments[++i];
+    if (option == "--kv")
+      settings.kv = parseKv(value);
+    else
+      (option == "--threads" ? settings.threads : settings.ubatch) = parsePositive(option, value);
   }
   arguments = std::move(rest);
   return settings;

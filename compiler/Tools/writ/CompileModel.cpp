@@ -88,9 +88,9 @@ std::vector<std::pair<Requirement, Resolution>> decisionsOf(const CompiledModel 
 
 std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model) {
   EvidenceSubject subject{
-      model.instance.circuit, model.profile, weightStorages(model.instance), {}};
-  if (!model.instance.kvStorage.empty()) // another model than the one that was measured
-    subject.storages.insert("kv_" + model.instance.kvStorage);
+      model.instance.circuit, model.profile, weightStorages(model.instance), {}, {}};
+  for (const InstanceKvGroup &group : model.instance.kvGroups)
+    subject.kv.push_back(group.storage);
   for (const auto &[requirement, resolution] : decisionsOf(model))
     subject.decisions.push_back({resolution.contract, resolution.provider, requirement.location});
   return writ::evidenceNeeds(model.catalog, subject);

@@ -110,6 +110,9 @@ void addDigests(CLI::App &app, DigestsCommand &command) {
                   "model file: show the records that its production needs, and their state");
   sub->add_option("--profile", command.compile.profile, "numerical profile of the model")
       ->capture_default_str();
+  sub->add_option("--kv", command.compile.kv,
+                  "storage of the model's K and V (default: the circuit's)")
+      ->type_name("STORAGE");
   addDataOption(sub, command.compile.data);
   sub->add_flag("--needs", command.needs, "show the records of all contracts and providers");
   sub->add_flag("--json", command.json, "print one JSON object with digests and needs");

@@ -199,7 +199,9 @@ void checkEvidence(const VerifyCommand &command, const Json &lock, const CallMod
   const Catalog catalog = Catalog::load(dataPaths(command.data), linkedFunctions());
   const CurrentDigests current = currentDigests(catalog);
   requireCurrent(current, lock);
-  EvidenceSubject subject{call.circuit, call.profile, {}, {}};
+  EvidenceSubject subject{call.circuit, call.profile, {}, {}, {}};
+  for (const CallKvGroup &group : call.kvGroups)
+    subject.kv.push_back(group.storage);
   for (const PackedWeight &weight : call.weights)
     if (weight.values.empty())
       subject.storages.insert(weight.storage);

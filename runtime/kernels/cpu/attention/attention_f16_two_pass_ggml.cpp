@@ -4,5 +4,5 @@
 
 WRIT_BODY(attention_f16_two_pass_ggml) {
   const auto &args = *static_cast<const attention_f16_two_pass_ggml_args *>(arguments);
-  attendTwoPass(args, INT64_MAX, begin, end);
+  attendTwoPass<Scaled::scores>(args, INT64_MAX, begin, end);
 }

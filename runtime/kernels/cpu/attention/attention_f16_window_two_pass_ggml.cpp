@@ -4,5 +4,5 @@
 
 WRIT_BODY(attention_f16_window_two_pass_ggml) {
   const auto &args = *static_cast<const attention_f16_window_two_pass_ggml_args *>(arguments);
-  attendTwoPass(args, args.window, begin, end);
+  attendTwoPass<Scaled::scores>(args, args.window, begin, end);
 }

@@ -1,6 +1,7 @@
 //===- attention/two_pass.h - softmax over all scores, then the values ----===//
 //
-//   score_j = rn(dot(q, k_j) * scale), q rounded to binary16
+//   score_j = rn(dot(q, k_j) * scale), q rounded to binary16; where queries are scaled,
+//   score_j = dot(q, k_j), rn(q * scale) rounded to binary16
 //   m = the largest; p_j = exp(rn(score_j - m)), exp_f32_ggml_v0
 //   l = the running sum in binary64 of the trees of 8 p, each at absolute positions
 //   w_j = rn(p_j * rn(rn64(1 / l))), rounded to binary16; out = dot(w, v), the term of position j
@@ -19,12 +20,15 @@
 
 namespace {
 
+enum class Scaled { scores, queries };
+
 constexpr int64_t kDotLanes = 32, kSumSlots = 8, kMostHeadDim = 512;
 
-inline float mergeDot(const float *lanes) {
+/// Lane i at lanes[i * stride].
+inline float mergeDot(const float *lanes, int64_t stride = 1) {
   float v[kDotLanes];
   for (int64_t i = 0; i < kDotLanes; ++i)
-    v[i] = lanes[i];
+    v[i] = lanes[i * stride];
   for (int64_t s = kDotLanes / 2; s >= 4; s /= 2)
     for (int64_t i = 0; i < s; ++i)
       v[i] = v[i] + v[i + s];
@@ -32,10 +36,10 @@ inline float mergeDot(const float *lanes) {
 }
 
 /// One query over the positions [begin, end) of its sequence.
-template <typename Args> struct TwoPassQuery {
+template <Scaled scaled, typename Args> struct TwoPassQuery {
   const Args &args;
   int64_t sequence, kvHead, begin, end;
-  const float *q; ///< rounded to binary16
+  const float *q; ///< as the score takes it
   float maximum = -kInfinity, inverse = 0.0f;
 
   const uint16_t *at(const void *plane, int64_t position) const {
@@ -52,7 +56,8 @@ template <typename Args> struct TwoPassQuery {
     for (int64_t d = 0; d < args.head_dim; d += kDotLanes)
       for (int64_t lane = 0; lane < kDotLanes; ++lane)
         lanes[lane] = __builtin_fmaf(q[d + lane], floatFromHalf(k[d + lane]), lanes[lane]);
-    return mergeDot(lanes) * args.scale;
+    const float dot = mergeDot(lanes);
+    return scaled == Scaled::queries ? dot : dot * args.scale;
   }
 
   void findMaximum() {
@@ -77,44 +82,44 @@ template <typename Args> struct TwoPassQuery {
     inverse = static_cast<float>(1.0 / sum);
   }
 
-  void addValues(float (*values)[kDotLanes]) const {
+  void addValues(float (*values)[kMostHeadDim]) const {
     const auto &view = *static_cast<const writ_kv_view *>(args.kv);
     for (int64_t position = begin; position < end; ++position) {
       const float p = expF32Ggml(score(position) - maximum);
       const float weight = floatFromHalf(halfFromFloat(p * inverse));
       const uint16_t *v = at(view.v_plane, position);
-      for (int64_t d = 0; d < args.head_dim; ++d) {
-        float &sum = values[d][position % kDotLanes];
-        sum = __builtin_fmaf(weight, floatFromHalf(v[d]), sum);
-      }
+      float *sums = values[position % kDotLanes];
+      for (int64_t d = 0; d < args.head_dim; ++d)
+        sums[d] = __builtin_fmaf(weight, floatFromHalf(v[d]), sums[d]);
     }
   }
 };
 
-template <typename Args>
+template <Scaled scaled, typename Args>
 void attendTwoPass(const Args &args, int64_t window, int64_t begin, int64_t end) {
   const auto *position = static_cast<const int32_t *>(args.position);
   const auto *sequence = static_cast<const int32_t *>(args.sequence);
   const int64_t headDim = args.head_dim, group = args.heads / args.kv_heads;
-  float q[kMostHeadDim], values[kMostHeadDim][kDotLanes];
+  float q[kMostHeadDim], values[kDotLanes][kMostHeadDim]; // the terms of an element, lane by lane
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t kvHead = unit / group / args.rows, row = unit / group % args.rows;
     const int64_t first = (row * args.heads + kvHead * group + unit % group) * headDim;
     const float *from = static_cast<const float *>(args.q) + first;
     for (int64_t d = 0; d < headDim; ++d) {
-      q[d] = floatFromHalf(halfFromFloat(from[d]));
-      for (float &lane : values[d])
-        lane = 0.0f;
+      const float element = scaled == Scaled::queries ? from[d] * args.scale : from[d];
+      q[d] = floatFromHalf(halfFromFloat(element));
+      for (auto &lane : values)
+        lane[d] = 0.0f;
     }
     const int64_t keys = position[row] + 1;
-    TwoPassQuery<Args> query{args, sequence[row], kvHead, keys > window ? keys - window : 0, keys,
-                             q};
+    TwoPassQuery<scaled, Args> query{
+        args, sequence[row], kvHead, keys > window ? keys - window : 0, keys, q};
     query.findMaximum();
     query.findSum();
     query.addValues(values);
     auto *out = static_cast<float *>(args.out) + first;
     for (int64_t d = 0; d < headDim; ++d)
-      out[d] = mergeDot(values[d]);
+      out[d] = mergeDot(values[0] + d, kMostHeadDim);
   }
 }
 

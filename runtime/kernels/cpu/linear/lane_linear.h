@@ -23,6 +23,10 @@
 #include "runtime/kernels/cpu/simd/codes_scalar.h"
 #include "writ/packed_layout.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 namespace {
 
 constexpr int64_t kDotLanes = 8; ///< of a block
@@ -51,6 +55,33 @@ inline float halfAt(const char *bytes) {
   return floatFromHalf(half);
 }
 
+/// The eight dots of a run of 32 elements, in integers: lane l of 4l .. 4l + 3.
+inline void laneDots(const int16_t *codes, const int16_t *q, int32_t *dots) {
+#ifdef __AVX2__
+  const auto pairs = [&](int64_t first) {
+    const auto load = [&](const int16_t *from) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + first));
+    };
+    return _mm256_madd_epi16(load(codes), load(q));
+  };
+  // Four sums of the first half, four of the second, by 64 bits in turns.
+  const __m256i sums = _mm256_hadd_epi32(pairs(0), pairs(16));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(dots),
+                      _mm256_permute4x64_epi64(sums, _MM_SHUFFLE(3, 1, 2, 0)));
+#else
+  for (int64_t lane = 0; lane < kDotLanes; ++lane) {
+    dots[lane] = 0;
+    for (int64_t i = 4 * lane; i < 4 * lane + 4; ++i)
+      dots[lane] += codes[i] * q[i];
+  }
+#endif
+}
+
+template <int64_t n> inline void widen(const int8_t *from, int16_t *to) {
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = from[i];
+}
+
 /// q4_0, q4_1, q5_0, q5_1, q8_0 with the blocks of q8_0 or, where there are minimums, of q8_1.
 template <typename Format> struct LaneBlocks {
   using Panels = BlockPanels<Format>;
@@ -67,23 +98,24 @@ template <typename Format> struct LaneBlocks {
         [](int64_t group) { return writ::blockPlace(Format::kCodes, group); }, codes);
     float d[kPanelRows], m[kPanelRows];
     for (int64_t r = 0; r < kPanelRows; ++r) {
+      for (int64_t i = 0; i < kBlockElements; ++i)
+        codes[r][i] = static_cast<int16_t>(codes[r][i] - Format::kBias);
       d[r] = floatFromHalf(Panels::scales(panel, block, k)[r]);
       if constexpr (Format::kMinimum)
         m[r] = floatFromHalf(Panels::minimums(panel, block, k)[r]);
     }
     for (int64_t row = 0; row < rows; ++row) {
       const char *from = activation + row * rowBytes + block * kActivation.bytes;
-      const auto *q = at<int8_t>(from, kActivation.codes);
+      int16_t q[kBlockElements];
+      widen<kBlockElements>(at<int8_t>(from, kActivation.codes), q);
       const float scale = halfAt(from);
       for (int64_t r = 0; r < kPanelRows; ++r) {
         const float t = d[r] * scale;
         float *lanes = sums.lanes[row][r];
-        for (int64_t lane = 0; lane < kDotLanes; ++lane) {
-          int32_t dot = 0;
-          for (int64_t i = 4 * lane; i < 4 * lane + 4; ++i)
-            dot += (codes[r][i] - Format::kBias) * q[i];
-          lanes[lane] = __builtin_fmaf(t, static_cast<float>(dot), lanes[lane]);
-        }
+        int32_t dots[kDotLanes];
+        laneDots(codes[r], q, dots);
+        for (int64_t lane = 0; lane < kDotLanes; ++lane)
+          lanes[lane] = __builtin_fmaf(t, static_cast<float>(dots[lane]), lanes[lane]);
         if constexpr (Format::kMinimum)
           sums.beside[row][r][0] += m[r] * halfAt(from + kActivation.valueSum);
       }
@@ -105,30 +137,37 @@ template <typename Format, int64_t minimumLanes> struct LaneSuperBlocks {
     int16_t codes[kPanelRows][kSuperElements];
     widenCodes<Format>(
         record, 0, [](int64_t group) { return superPlace<Format>(group); }, codes);
+    int32_t scales[kPanelRows][Numbers::kSubBlocks];
+    for (int64_t r = 0; r < kPanelRows; ++r)
+      for (int64_t j = 0; j < Numbers::kSubBlocks; ++j)
+        scales[r][j] = Panels::subScale(record, j, r);
     for (int64_t row = 0; row < rows; ++row) {
       const char *from = activation + row * rowBytes + block * kActivation.bytes;
-      const auto *q = at<int8_t>(from, kActivation.codes);
+      int16_t q[kSuperElements];
+      widen<kSuperElements>(at<int8_t>(from, kActivation.codes), q);
       float scale;
       int16_t sixteens[kSuperElements / 16];
       __builtin_memcpy(&scale, from, 4);
       __builtin_memcpy(sixteens, from + kActivation.codeSums, sizeof(sixteens));
       for (int64_t r = 0; r < kPanelRows; ++r)
-        addRow(record, r, codes[r], q, scale, sixteens, sums.lanes[row][r], sums.beside[row][r]);
+        addRow(record, r, codes[r], scales[r], q, scale, sixteens, sums.lanes[row][r],
+               sums.beside[row][r]);
     }
   }
 
-  static void addRow(const uint8_t *record, int64_t r, const int16_t *codes, const int8_t *q,
-                     float scale, const int16_t *sixteens, float *lanes, float *beside) {
+  static void addRow(const uint8_t *record, int64_t r, const int16_t *codes, const int32_t *scales,
+                     const int16_t *q, float scale, const int16_t *sixteens, float *lanes,
+                     float *beside) {
     int32_t dots[kDotLanes] = {};
-    for (int64_t group = 0; group < kSuperElements / 4; ++group) {
-      int32_t dot = 0;
-      for (int64_t i = 4 * group; i < 4 * group + 4; ++i)
-        dot += codes[i] * q[i];
-      dots[group % kDotLanes] += Panels::subScale(record, group / Numbers::kSubGroups, r) * dot;
+    for (int64_t run = 0; run < kSuperElements / kBlockElements; ++run) {
+      int32_t parts[kDotLanes];
+      laneDots(codes + run * kBlockElements, q + run * kBlockElements, parts);
+      for (int64_t lane = 0; lane < kDotLanes; ++lane)
+        dots[lane] += scales[(run * kDotLanes + lane) / Numbers::kSubGroups] * parts[lane];
     }
     if constexpr (Format::kBias != 0) // the codes are stored with it
       for (int64_t j = 0; j < Numbers::kSubBlocks; ++j)
-        dots[j / 2] -= Format::kBias * Panels::subScale(record, j, r) * sixteens[j];
+        dots[j / 2] -= Format::kBias * scales[j] * sixteens[j];
     const float t = floatFromHalf(Panels::scales(record)[r]) * scale;
     for (int64_t lane = 0; lane < kDotLanes; ++lane)
       lanes[lane] = __builtin_fmaf(t, static_cast<float>(dots[lane]), lanes[lane]);

@@ -1,0 +1,9 @@
+// A query sees all positions up to its own; it is scaled
+// before it is rounded: see two_pass.h.
+#include "writ/kernels/attention_f16_scaled_query_two_pass_ggml.h"
+#include "runtime/kernels/cpu/attention/two_pass.h"
+
+WRIT_BODY(attention_f16_scaled_query_two_pass_ggml) {
+  const auto &args = *static_cast<const attention_f16_scaled_query_two_pass_ggml_args *>(arguments);
+  attendTwoPass<Scaled::queries>(args, INT64_MAX, begin, end);
+}

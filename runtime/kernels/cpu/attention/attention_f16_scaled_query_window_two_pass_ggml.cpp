@@ -1,0 +1,10 @@
+// A query sees the last `window` positions, its own included; it is scaled
+// before it is rounded: see two_pass.h.
+#include "writ/kernels/attention_f16_scaled_query_window_two_pass_ggml.h"
+#include "runtime/kernels/cpu/attention/two_pass.h"
+
+WRIT_BODY(attention_f16_scaled_query_window_two_pass_ggml) {
+  const auto &args =
+      *static_cast<const attention_f16_scaled_query_window_two_pass_ggml_args *>(arguments);
+  attendTwoPass<Scaled::queries>(args, args.window, begin, end);
+}
