@@ -70,22 +70,35 @@ TEST(C8_Reference, EveryContractIsEvaluated) {
   }
 }
 
-// Each field is read: another word in it is an error that names the field (or is another known
-// word).
-TEST(C8_Reference, AnUnknownWordIsAnErrorThatNamesTheField) {
+/// Evaluates each contract with one field after the other changed.
+void forEachChange(
+    const std::function<void(nlohmann::json &contract, const std::string &field)> &change,
+    const std::function<void(Problem &problem, const std::string &field)> &look) {
   for (const auto &[id, contract] : Data::get().contracts) {
-    nlohmann::json copy = contract;
-    forEachField(copy, [&, &name = id](const std::string &field, nlohmann::json &) {
-      auto problem = smallProblem(name);
-      forEachField(problem->contract, [&](const std::string &other, nlohmann::json &value) {
-        if (other == field)
-          value = "no_such_word";
-      });
-      EXPECT_EQ(faultyField(*problem), field) << name << ": '" << errorOf(*problem) << "'";
-      EXPECT_NE(errorOf(*problem).find("'" + field + "'"), std::string::npos)
-          << name << ", " << field << ": '" << errorOf(*problem) << "'";
+    auto problem = smallProblem(id);
+    nlohmann::json fields = contract;
+    forEachField(fields, [&, &registered = contract](const std::string &field, nlohmann::json &) {
+      problem->contract = registered;
+      change(problem->contract, field);
+      look(*problem, field);
     });
   }
+}
+
+void putUnknownWord(nlohmann::json &contract, const std::string &field) {
+  forEachField(contract, [&](const std::string &other, nlohmann::json &value) {
+    if (other == field)
+      value = "no_such_word";
+  });
+}
+
+// Each field is read: another word in it is an error that names the field.
+TEST(C8_Reference, AnUnknownWordIsAnErrorThatNamesTheField) {
+  forEachChange(putUnknownWord, [](Problem &problem, const std::string &field) {
+    EXPECT_EQ(faultyField(problem), field) << problem.contract["id"] << ": " << errorOf(problem);
+    EXPECT_NE(errorOf(problem).find("'" + field + "'"), std::string::npos)
+        << problem.contract["id"] << ", " << field << ": " << errorOf(problem);
+  });
 }
 
 TEST(C8_Reference, AFieldWithoutEffectIsAnError) {
@@ -97,46 +110,35 @@ TEST(C8_Reference, AFieldWithoutEffectIsAnError) {
 }
 
 TEST(C8_Reference, AMissingFieldIsAnError) {
-  for (const auto &[id, contract] : Data::get().contracts) {
-    nlohmann::json copy = contract;
-    forEachField(copy, [&, &name = id](const std::string &field, nlohmann::json &) {
-      auto problem = smallProblem(name);
-      const size_t dot = field.find('.');
-      if (dot == std::string::npos)
-        problem->contract.erase(field);
-      else
-        problem->contract[field.substr(0, dot)].erase(field.substr(dot + 1));
-      EXPECT_NE(errorOf(*problem).find("field '" + field + "' is missing"), std::string::npos)
-          << name << ", " << field << ": '" << errorOf(*problem) << "'";
-    });
-  }
+  const auto erase = [](nlohmann::json &contract, const std::string &field) {
+    if (const size_t dot = field.find('.'); dot != std::string::npos)
+      contract[field.substr(0, dot)].erase(field.substr(dot + 1));
+    else
+      contract.erase(field);
+  };
+  forEachChange(erase, [](Problem &problem, const std::string &field) {
+    EXPECT_NE(errorOf(problem).find("field '" + field + "' is missing"), std::string::npos)
+        << problem.contract["id"] << ", " << field << ": " << errorOf(problem);
+  });
 }
 
 // Reading alone says what evaluating says, and needs no operand.
 TEST(C8_Reference, AContractIsReadAsItIsEvaluated) {
   const Data &data = Data::get();
-  for (const auto &[id, contract] : data.contracts) {
-    EXPECT_NO_THROW(reference::readContract(contract, data.vocabulary, data.functions)) << id;
-    nlohmann::json copy = contract;
-    forEachField(copy, [&, &name = id](const std::string &field, nlohmann::json &value) {
-      auto problem = smallProblem(name);
-      forEachField(problem->contract, [&](const std::string &other, nlohmann::json &word) {
-        if (other == field)
-          word = "no_such_word";
-      });
-      const nlohmann::json before = value;
-      value = "no_such_word";
-      std::string said;
-      try {
-        reference::readContract(copy, data.vocabulary, data.functions);
-      } catch (const reference::ContractError &error) {
-        said = error.what();
-      }
-      value = before;
-      EXPECT_EQ(said, errorOf(*problem)) << name << ", " << field;
-      EXPECT_NE(said, "");
-    });
-  }
+  const auto faultOf = [&](const nlohmann::json &contract) -> std::string {
+    try {
+      reference::readContract(contract, data.vocabulary, data.functions);
+      return "";
+    } catch (const reference::ContractError &error) {
+      return error.what();
+    }
+  };
+  for (const auto &[id, contract] : data.contracts)
+    EXPECT_EQ(faultOf(contract), "") << id;
+  forEachChange(putUnknownWord, [&](Problem &problem, const std::string &field) {
+    EXPECT_NE(faultOf(problem.contract), "") << problem.contract["id"] << ", " << field;
+    EXPECT_EQ(faultOf(problem.contract), errorOf(problem)) << field;
+  });
 }
 
 TEST(C8_Reference, OperandsMustBeTheContracts) {
