@@ -102,7 +102,8 @@ struct CatalogReader {
       });
   }
 
-  /// What the words of the vocabulary let decide; looked at once the contracts use known words.
+  /// What the words of the vocabulary let decide; looked at once the contracts use known words. The
+  /// contracts are read by the functions' steps once those are sound.
   void readInvariance() {
     const fs::path root = catalog.folders.contracts;
     const Json schema = document((root / "schema/invariance.json").string(), nullptr);
@@ -116,6 +117,8 @@ struct CatalogReader {
       checkWordLists(catalog, found);
     if (found.empty())
       checkInvariance(catalog, found);
+    if (found.empty())
+      checkReadable(catalog, functions, found);
   }
 
   void readMaps() {
@@ -198,9 +201,9 @@ Catalog Catalog::load(const CatalogPaths &paths, const KnownFunctions &functions
   if (reader.found.empty())
     checkTakenNames(catalog, reader.found);
   if (reader.found.empty())
-    checkMapClaims(catalog, reader.found);
-  if (reader.found.empty())
     reader.readInvariance();
+  if (reader.found.empty())
+    checkMapClaims(catalog, reader.found);
   if (!reader.found.empty())
     throw Error(std::move(reader.found));
   return std::move(reader.catalog);

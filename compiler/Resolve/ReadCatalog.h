@@ -40,6 +40,9 @@ void checkWordLists(const Catalog &catalog, std::vector<Diagnostic> &found);
 /// E304: a contract whose invariance cannot be derived. E127: a map that breaks it.
 void checkInvariance(const Catalog &catalog, std::vector<Diagnostic> &found);
 
+/// E301: a contract that the reference cannot read, so that nothing could be compared with it.
+void checkReadable(const Catalog &catalog, const Json &functions, std::vector<Diagnostic> &found);
+
 /// The value of a contract's field, "partition.kind" reaching into objects; null where it is not
 /// there.
 const Json *findField(const Json &contract, std::string_view path);

@@ -28,7 +28,7 @@ struct Planes {
 };
 
 struct Attention {
-  Attention(const Call &call, Fields &fields);
+  Attention(const Call &call, AttentionWords words);
   void evaluateQuery(int64_t row, int64_t head) const;
 
 private:
@@ -62,14 +62,13 @@ private:
   std::vector<float> sinks;   ///< by head
 };
 
-Attention::Attention(const Call &call, Fields &fields)
-    : call(call), words(call, fields), rows(dimension(call, "rows")),
+Attention::Attention(const Call &call, AttentionWords given)
+    : call(call), words(std::move(given)), rows(dimension(call, "rows")),
       heads(dimension(call, "heads")), kvHeads(dimension(call, "kv_heads")),
       headDim(dimension(call, "head_dim")), scale(number(call, "scale")),
       cap(words.cap ? number(call, "soft_cap") : 0),
       query(matrix(call, "q", rows, heads * headDim)),
       out(matrix(call, "out", rows, heads * headDim)), kv(kvState(call, kvHeads, headDim)) {
-  fields.checkAllRead();
   if (heads % kvHeads != 0)
     throw ReferenceError("heads are a multiple of KV heads");
   if (call.schedule.workers < 1)
@@ -244,7 +243,10 @@ void evaluateAttention(Call &call) {
   if (call.contract->value("rescale", "") == "two_pass_value_dots")
     return evaluateTwoPassAttention(call);
   Fields fields(call, "attention");
-  const Attention attention(call, fields);
+  AttentionWords words(call, fields);
+  if (!words.computes)
+    return;
+  const Attention attention(call, std::move(words));
   for (int64_t row = 0; row < attention.rows; ++row)
     for (int64_t head = 0; head < attention.heads; ++head)
       attention.evaluateQuery(row, head);

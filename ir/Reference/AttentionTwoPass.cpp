@@ -11,30 +11,33 @@
 namespace writ::reference {
 namespace {
 
-struct TwoPass {
-  TwoPass(const Call &call, Fields &fields);
-  void evaluateQuery(int64_t row, int64_t head) const;
+struct Words {
+  Words(const Call &call, Fields &fields);
 
-  const Call &call;
   Rounding queryRounding;
   bool scalesQuery;
   Reduction dot, tileSum;
   Function exponential;
-  int64_t tile, rows, heads, kvHeads, headDim;
+  int64_t tile;
+  bool windowed, computes;
+};
+
+struct TwoPass : Words {
+  TwoPass(const Call &call, Words words);
+  void evaluateQuery(int64_t row, int64_t head) const;
+
+  const Call &call;
+  int64_t rows, heads, kvHeads, headDim;
   float scale;
   Matrix query, out;
 };
 
-TwoPass::TwoPass(const Call &call, Fields &fields)
-    : call(call),
-      queryRounding(static_cast<Rounding>(fields.choose("q_compute", {"fp32", "fp16_rounded"}))),
+Words::Words(const Call &call, Fields &fields)
+    : queryRounding(static_cast<Rounding>(fields.choose("q_compute", {"fp32", "fp16_rounded"}))),
       scalesQuery(fields.choose("score_scale", {"fp32_mul_after_dot", "fp32_mul_of_query"}) == 1),
-      dot(call, fields, "score_reduction"), tileSum(call, fields, "tile_sum"),
-      exponential(readFunction(call, fields, "exponential")), tile(fields.count("partition.tile")),
-      rows(dimension(call, "rows")), heads(dimension(call, "heads")),
-      kvHeads(dimension(call, "kv_heads")), headDim(dimension(call, "head_dim")),
-      scale(number(call, "scale")), query(matrix(call, "q", rows, heads * headDim)),
-      out(matrix(call, "out", rows, heads * headDim)) {
+      dot(call, fields, "score_reduction", Summed::products),
+      tileSum(call, fields, "tile_sum", Summed::termsOfTile),
+      exponential(readFunction(call, fields, "exponential")), tile(fields.count("partition.tile")) {
   fields.require("rescale", "two_pass_value_dots");
   fields.require("k_compute", "fp16");
   fields.require("v_compute", "fp16");
@@ -42,7 +45,7 @@ TwoPass::TwoPass(const Call &call, Fields &fields)
   fields.require("soft_cap", "none");
   fields.require("head_grouping", "consecutive");
   fields.attribute("mask");
-  const bool windowed = fields.choose("mask", {"causal", "sliding_window"}) == 1;
+  windowed = fields.choose("mask", {"causal", "sliding_window"}) == 1;
   fields.require("unseen", "skipped");
   fields.require("softmax_statistics", "fp64");
   fields.require("multiply_add", "fma");
@@ -51,7 +54,21 @@ TwoPass::TwoPass(const Call &call, Fields &fields)
   fields.require("sinks", "none");
   fields.require("normalization", "fp16_rounded_weights_before_values");
   fields.requireIeee();
-  fields.checkAllRead();
+  if (tileSum.places() > 0 && tileSum.places() < tile)
+    fields.fail("partition.tile", "field 'partition.tile' is " + std::to_string(tile) +
+                                      ", but 'tile_sum' has places for " +
+                                      std::to_string(tileSum.places()) + " terms");
+  fields.requireScalars({"q", "out"});
+  fields.requireStorage("kv", "f16");
+  computes = fields.checkAllRead();
+}
+
+TwoPass::TwoPass(const Call &call, Words words)
+    : Words(std::move(words)), call(call), rows(dimension(call, "rows")),
+      heads(dimension(call, "heads")), kvHeads(dimension(call, "kv_heads")),
+      headDim(dimension(call, "head_dim")), scale(number(call, "scale")),
+      query(matrix(call, "q", rows, heads * headDim)),
+      out(matrix(call, "out", rows, heads * headDim)) {
   if (kvState(call, kvHeads, headDim).storage != "f16" || heads % kvHeads != 0)
     throw ReferenceError("K and V are f16, and heads are a multiple of KV heads");
   if (windowed != (call.kv->window > 0))
@@ -112,7 +129,10 @@ void TwoPass::evaluateQuery(int64_t row, int64_t head) const {
 
 void evaluateTwoPassAttention(Call &call) {
   Fields fields(call, "attention");
-  const TwoPass attention(call, fields);
+  Words words(call, fields);
+  if (!words.computes)
+    return;
+  const TwoPass attention(call, std::move(words));
   for (int64_t row = 0; row < attention.rows; ++row)
     for (int64_t head = 0; head < attention.heads; ++head)
       attention.evaluateQuery(row, head);

@@ -1,6 +1,8 @@
 //===- AttentionWords.cpp - the arithmetic that an attention contract names ===//
 #include "ir/Reference/AttentionWords.h"
 
+#include "ir/Reference/KvStore.h"
+
 namespace writ::reference {
 namespace {
 
@@ -15,15 +17,15 @@ Rounding oneOf(Fields &fields, const char *field, const char *plain, const char 
   return fields.choose(field, {plain, rounding}) == 1 ? what : Rounding::none;
 }
 
-[[noreturn]] void contradict(const char *a, const char *b) {
-  throw ReferenceError(std::string("fields '") + a + "' and '" + b + "' contradict each other");
+[[noreturn]] void contradict(const Fields &fields, const char *a, const char *b) {
+  fields.fail(b, std::string("fields '") + a + "' and '" + b + "' contradict each other");
 }
 
 } // namespace
 
 AttentionWords::AttentionWords(const Call &call, Fields &fields)
     : query(ofOperand(fields, "q_compute")), key(ofOperand(fields, "k_compute")),
-      value(ofOperand(fields, "v_compute")), dot(call, fields, "score_reduction"),
+      value(ofOperand(fields, "v_compute")), dot(call, fields, "score_reduction", Summed::products),
       exponential(readFunction(call, fields, "exponential")),
       softmax(static_cast<Softmax>(
           fields.choose("rescale", {"fp32_exp_of_maximum_difference",
@@ -51,7 +53,8 @@ AttentionWords::AttentionWords(const Call &call, Fields &fields)
   fields.require("unseen", "skipped");
   fields.require("softmax_statistics", "fp32");
   if (softmax != Softmax::eachKey)
-    weightSum.emplace(call, fields, "tile_sum");
+    weightSum.emplace(call, fields, "tile_sum",
+                      softmax == Softmax::tiles ? Summed::termsOfTile : Summed::terms);
   if (softmax == Softmax::tiles)
     tile = fields.count("partition.tile");
   if (partition != Partition::none) {
@@ -66,11 +69,20 @@ AttentionWords::AttentionWords(const Call &call, Fields &fields)
         static_cast<MultiplyAdd>(fields.choose("rescale_multiply_add", {"fma", "mul_add"}));
   fields.requireIeee();
   if (normalizesWeights && softmax != Softmax::twoPasses)
-    contradict("normalization", "rescale");
+    contradict(fields, "normalization", "rescale");
   if (normalizesWeights && (partition != Partition::none || hasSinks))
-    contradict("normalization", partition != Partition::none ? "partition.kind" : "sinks");
+    contradict(fields, "normalization", partition != Partition::none ? "partition.kind" : "sinks");
   if (partition == Partition::fixedChunks && chunk % tile != 0)
-    throw ReferenceError("field 'partition.chunk' is no multiple of 'partition.tile'");
+    fields.fail("partition.chunk", "field 'partition.chunk' is " + std::to_string(chunk) +
+                                       ", no multiple of 'partition.tile', which is " +
+                                       std::to_string(tile));
+  if (softmax == Softmax::tiles && weightSum->places() > 0 && weightSum->places() < tile)
+    fields.fail("partition.tile", "field 'partition.tile' is " + std::to_string(tile) +
+                                      ", but 'tile_sum' has places for " +
+                                      std::to_string(weightSum->places()) + " terms");
+  fields.requireScalars({"q", "out", "sinks"});
+  requireReadableKv(fields);
+  computes = fields.checkAllRead();
 }
 
 } // namespace writ::reference

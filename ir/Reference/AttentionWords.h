@@ -38,6 +38,7 @@ struct AttentionWords {
   int64_t threshold = 0, tile = 1, chunk = 0; ///< in keys; 1 is no tile
   Rounding partial = Rounding::none;          ///< of the value sums of a range
   bool hasSinks;
+  bool computes = true;   ///< false where the contract is only read
   bool normalizesWeights; ///< before the values, rounded to bfloat16; else the result is divided
 };
 

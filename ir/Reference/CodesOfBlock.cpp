@@ -22,10 +22,10 @@ BlockQuantizer::BlockQuantizer(Fields &fields)
   fields.require("code_rounding", "nearest_even");
   const bool reciprocal = scale == Scale::reciprocalOfInverse;
   if (isSigned != reciprocal || isSigned != (code == Code::mulNegatedInverse))
-    throw ReferenceError("fields 'magnitude', 'scale' and 'code' contradict each other");
+    fields.fail("magnitude", "fields 'magnitude', 'scale' and 'code' contradict each other");
   if (codeLimit > 127)
-    throw ReferenceError("field 'code_limit' is " + std::to_string(codeLimit) +
-                         ", but a code has 8 bits");
+    fields.fail("code_limit",
+                "field 'code_limit' is " + std::to_string(codeLimit) + ", but a code has 8 bits");
 }
 
 /// The integer of an element, before it is stored in 8 bits.

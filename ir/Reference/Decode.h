@@ -9,7 +9,7 @@ namespace writ::reference {
 /// A weight of any storage as binary32 values, by the word of the contract's field `decode`.
 class Decoder {
 public:
-  Decoder(Fields &fields, const Call &call);
+  explicit Decoder(Fields &fields);
   /// The first `count` elements of the row at `row`; they fill whole blocks.
   std::vector<float> values(const std::byte *row, int64_t count) const;
 

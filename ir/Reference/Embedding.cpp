@@ -6,11 +6,15 @@
 
 namespace writ::reference {
 
-Decoder::Decoder(Fields &fields, const Call &call)
+Decoder::Decoder(Fields &fields)
     : form(static_cast<Form>(fields.choose(
           "decode", {"exact", "fp32_mul_scale_code", "fp32_fma_scale_code_minimum",
                      "fp32_mul_scaled_code", "fp32_fma_scaled_code_negated_minimum"}))),
-      storage(operand(call, "weight").storage) {}
+      storage(fields.storage("weight")) {
+  if (form == Form::exact ? !isScalar(storage) : !isBlocks(storage))
+    fields.fail("decode", "field 'decode' is '" + fields.word("decode") +
+                              "', which is no way to read a weight of '" + storage + "'");
+}
 
 std::vector<float> Decoder::values(const std::byte *row, int64_t count) const {
   std::vector<float> values;
@@ -46,14 +50,16 @@ float Decoder::value(const Block &block, int64_t index) const {
 void evaluateEmbedding(Call &call) {
   Fields fields(call, "embedding");
   fields.require("compute", "fp32");
-  const Decoder decoder(fields, call);
+  const Decoder decoder(fields);
   const bool scales = fields.attribute("scale") == "sqrt_n";
   fields.choose("scale", {"none", "sqrt_n"});
   fields.require("exceptional.subnormal", "kept");
   fields.choose("exceptional.nan", {"propagates", "copied"});
   fields.choose("exceptional.infinity", {"ieee", "copied"});
   fields.choose("exceptional.overflow", {"to_infinity", "impossible"});
-  fields.checkAllRead();
+  fields.requireScalars({"out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
   const int64_t vocabulary = dimension(call, "vocabulary");

@@ -2,6 +2,7 @@
 #include "ir/Reference/Fields.h"
 
 #include "ir/Reference/Schedule.h"
+#include "ir/Reference/Storage.h"
 
 #include <charconv>
 
@@ -10,10 +11,10 @@ namespace writ::reference {
 Fields::Fields(const Call &call, const char *family) : call(call) {
   if (!call.contract || !call.vocabulary || !call.functions)
     throw ReferenceError("a call needs contract, vocabulary and functions");
-  where = "contract '" + call.contract->value("id", "") + "'";
+  id = call.contract->value("id", "");
   if (call.contract->value("family", "") != family)
-    throw ReferenceError(where + ": field 'family' is '" + call.contract->value("family", "") +
-                         "', expected '" + family + "'");
+    fail("family", "field 'family' is '" + call.contract->value("family", "") + "', expected '" +
+                       family + "'");
   read = {"schema", "id", "family", "operands", "bound"};
 }
 
@@ -24,11 +25,11 @@ const nlohmann::json &Fields::value(const std::string &field) {
   if (found->contains(first))
     found = &(*found)[first];
   else
-    throw ReferenceError(where + ": field '" + first + "' is missing");
+    fail(first, "field '" + first + "' is missing");
   if (dot != std::string::npos) {
     const std::string second = field.substr(dot + 1);
     if (!found->is_object() || !found->contains(second))
-      throw ReferenceError(where + ": field '" + field + "' is missing");
+      fail(field, "field '" + field + "' is missing");
     found = &(*found)[second];
   }
   read.insert(field);
@@ -38,7 +39,7 @@ const nlohmann::json &Fields::value(const std::string &field) {
 const std::string &Fields::word(const std::string &field) {
   const nlohmann::json &json = value(field);
   if (!json.is_string())
-    throw ReferenceError(where + ": field '" + field + "' is " + json.dump() + ", not a word");
+    fail(field, "field '" + field + "' is " + json.dump() + ", not a word");
   return json.get_ref<const std::string &>();
 }
 
@@ -52,9 +53,9 @@ size_t Fields::choose(const std::string &field, std::initializer_list<const char
   }
   if (isLeftOpen(field, found)) {
     if (known.size() < 2)
-      throw ReferenceError(where + ": field '" + field + "' is '" + found +
-                           "', but the reference knows no other word there than '" +
-                           *known.begin() + "': nothing is left to choose");
+      fail(field, "field '" + field + "' is '" + found +
+                      "', but the reference knows no other word there than '" + *known.begin() +
+                      "': nothing is left to choose");
     return leftOpenToAll(call, field) % known.size();
   }
   unknownWord(field, found, known);
@@ -75,14 +76,13 @@ void Fields::unknownWord(const std::string &field, const std::string &word,
   std::string list;
   for (const char *candidate : known)
     list += std::string(list.empty() ? "" : ", ") + "'" + candidate + "'";
-  throw ReferenceError(where + ": field '" + field + "' is '" + word + "'; the reference knows " +
-                       list);
+  fail(field, "field '" + field + "' is '" + word + "'; the reference knows " + list);
 }
 
 int64_t Fields::count(const std::string &field) {
   const nlohmann::json &json = value(field);
   if (!json.is_number_integer() || json.get<int64_t>() < 1)
-    throw ReferenceError(where + ": field '" + field + "' is " + json.dump() + ", not a count");
+    fail(field, "field '" + field + "' is " + json.dump() + ", not a count");
   return json.get<int64_t>();
 }
 
@@ -91,16 +91,18 @@ float Fields::hexFloat(const std::string &field) {
   try {
     return static_cast<float>(parseHexFloat(text));
   } catch (const ReferenceError &error) {
-    throw ReferenceError(where + ": field '" + field + "': " + error.what());
+    fail(field, "field '" + field + "': " + error.what());
   }
 }
 
 const std::string &Fields::attribute(const std::string &field) {
   const std::string &stated = word(field);
+  if (call.readsOnly) // there is no op
+    return stated;
   auto given = call.attributes.find(field);
   if (given == call.attributes.end() || given->second != stated)
-    throw ReferenceError(where + ": field '" + field + "' is '" + stated + "', but the op has " +
-                         (given == call.attributes.end() ? "none" : "'" + given->second + "'"));
+    fail(field, "field '" + field + "' is '" + stated + "', but the op has " +
+                    (given == call.attributes.end() ? "none" : "'" + given->second + "'"));
   return stated;
 }
 
@@ -114,17 +116,43 @@ void Fields::requireIeee(const char *nan, const char *infinity, bool flushes) {
   choose("exceptional.overflow", {"to_infinity", "impossible"});
 }
 
-void Fields::checkAllRead() const {
+bool Fields::checkAllRead() const {
   for (const auto &[key, json] : call.contract->items()) {
     if (read.contains(key))
       continue;
     if (!json.is_object())
-      throw ReferenceError(where + ": field '" + key + "' has no effect on this op");
+      fail(key, "field '" + key + "' has no effect on this op");
     for (const auto &[inner, ignored] : json.items())
-      if (!read.contains(key + "." + inner))
-        throw ReferenceError(where + ": field '" + key + "." + inner +
-                             "' has no effect on this op");
+      if (const std::string field = key + "." + inner; !read.contains(field))
+        fail(field, "field '" + field + "' has no effect on this op");
   }
+  return !call.readsOnly;
+}
+
+const std::string &Fields::storage(const std::string &operand) const {
+  const nlohmann::json &operands = call.contract->at("operands");
+  if (!operands.contains(operand))
+    fail("operands", "operand '" + operand + "' is missing");
+  return operands[operand].at("storage").get_ref<const std::string &>();
+}
+
+void Fields::requireScalars(std::initializer_list<const char *> operands) const {
+  for (const char *operand : operands)
+    if (call.contract->at("operands").contains(operand) && !isScalar(storage(operand)))
+      fail(std::string("operands.") + operand + ".storage",
+           std::string("operand '") + operand + "' has storage '" + storage(operand) +
+               "'; the reference knows 'f32', 'f16', 'bf16'");
+}
+
+void Fields::requireStorage(const std::string &operand, const char *known) const {
+  if (storage(operand) != known)
+    fail("operands." + operand + ".storage", "operand '" + operand + "' has storage '" +
+                                                 storage(operand) + "'; the reference knows '" +
+                                                 known + "'");
+}
+
+void Fields::fail(const std::string &field, const std::string &what) const {
+  throw ContractError(id, field, what);
 }
 
 double parseHexFloat(std::string_view text) {

@@ -33,7 +33,16 @@ public:
   /// `flushes`: the op's multiply-add counts subnormals as zero.
   void requireIeee(const char *nan = "propagates", const char *infinity = "ieee",
                    bool flushes = false);
-  void checkAllRead() const;
+  /// Throws where a field was not read. False where nothing more is asked of the op.
+  [[nodiscard]] bool checkAllRead() const;
+
+  /// The storage of an operand.
+  const std::string &storage(const std::string &operand) const;
+  /// Those of these operands that the contract has hold binary32, binary16 or bfloat16.
+  void requireScalars(std::initializer_list<const char *> operands) const;
+  void requireStorage(const std::string &operand, const char *storage) const;
+
+  [[noreturn]] void fail(const std::string &field, const std::string &what) const;
 
   [[noreturn]] void unknownWord(const std::string &field, const std::string &word,
                                 std::initializer_list<const char *> known) const;
@@ -43,7 +52,7 @@ private:
   bool isLeftOpen(const std::string &field, const std::string &word) const;
 
   const Call &call;
-  std::string where;
+  std::string id;
   std::set<std::string> read;
 };
 

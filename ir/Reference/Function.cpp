@@ -102,18 +102,34 @@ double Function::asNumber(const Expression &expression, const Variables &variabl
 }
 
 float Function::operator()(float x) const {
-  if (type != FloatType::binary32 || results.size() != 1)
+  if (!isOfBinary32())
     throw ReferenceError("function '" + name + "' is not one from binary32 to binary32");
   return static_cast<float>(evaluate(x)[0]);
 }
 
-Function readFunction(const Call &call, Fields &fields, const std::string &field) {
+static Function named(const Call &call, Fields &fields, const std::string &field) {
   const std::string &name = fields.word(field);
   try {
     return Function(*call.functions, name);
   } catch (const ReferenceError &error) {
-    throw ReferenceError("field '" + field + "': " + error.what());
+    fields.fail(field, "field '" + field + "': " + error.what());
   }
+}
+
+Function readFunction(const Call &call, Fields &fields, const std::string &field) {
+  Function function = named(call, fields, field);
+  if (!function.isOfBinary32())
+    fields.fail(field, "field '" + field + "' is '" + fields.word(field) +
+                           "', which is no function from binary32 to binary32");
+  return function;
+}
+
+Function readSineAndCosine(const Call &call, Fields &fields, const std::string &field) {
+  Function function = named(call, fields, field);
+  if (function.resultCount() != 2)
+    fields.fail(field,
+                "field '" + field + "' is '" + fields.word(field) + "', which has not two results");
+  return function;
 }
 
 std::vector<double> evaluateFunction(const nlohmann::json &functions, const std::string &name,

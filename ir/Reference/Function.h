@@ -15,6 +15,9 @@ public:
   std::vector<double> evaluate(double argument) const;
   /// The one result of a binary32 function.
   float operator()(float argument) const;
+  /// Whether it is one from binary32 to one binary32.
+  bool isOfBinary32() const { return type == FloatType::binary32 && results.size() == 1; }
+  size_t resultCount() const { return results.size(); }
 
 private:
   struct Special {
@@ -40,7 +43,9 @@ private:
 
 class Fields;
 
-/// The function that `field` of the contract names.
+/// The function that `field` of the contract names, from binary32 to binary32.
 Function readFunction(const Call &call, Fields &fields, const std::string &field);
+/// The same where sine and cosine are asked for, in the precision that the function has.
+Function readSineAndCosine(const Call &call, Fields &fields, const std::string &field);
 
 } // namespace writ::reference

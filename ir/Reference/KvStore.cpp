@@ -10,11 +10,6 @@
 namespace writ::reference {
 namespace {
 
-/// Whether a storage has a value for each element, and no blocks.
-bool isScalar(const std::string &storage) {
-  return storage == "f32" || storage == "f16" || storage == "bf16";
-}
-
 /// One row of K or V, all heads, into its place.
 void storeRow(const Matrix &from, int64_t row, const std::string &storage,
               const std::optional<BlockQuantizer> &quantizer, std::byte *into) {
@@ -42,6 +37,12 @@ KvState &kvState(const Call &call, int64_t kvHeads, int64_t headDim) {
       call.kv->headDim != headDim)
     throw ReferenceError("the KV state is missing, or not of the op's shape and storage");
   return *call.kv;
+}
+
+void requireReadableKv(const Fields &fields) {
+  if (const std::string &storage = fields.storage("kv"); !isScalar(storage) && storage != "q8_0")
+    fields.fail("operands.kv.storage", "operand 'kv' has storage '" + storage +
+                                           "'; the reference knows 'f32', 'f16', 'bf16', 'q8_0'");
 }
 
 std::vector<float> planeValues(const KvState &state, const std::vector<std::byte> &plane) {
@@ -72,16 +73,19 @@ void evaluateKvStore(Call &call) {
   fields.require("rounding", "nearest_even");
   const char *exceptional = quantizer ? "block_scale_nan_codes_zero" : "copied";
   fields.requireIeee(exceptional, exceptional);
-  fields.checkAllRead();
+  fields.requireScalars({"k", "v"});
+  const std::string &storage = fields.storage("kv");
+  if (isScalar(storage) == quantizer.has_value() ||
+      (quantizer && (storage != "q8_0" || quantizer->elements() != blockElements(storage))))
+    fields.fail("quantization",
+                "field 'quantization' does not make what KV storage '" + storage + "' holds");
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), kvHeads = dimension(call, "kv_heads");
   const int64_t headDim = dimension(call, "head_dim"), width = kvHeads * headDim;
   const Matrix k = matrix(call, "k", rows, width), v = matrix(call, "v", rows, width);
   KvState &kv = kvState(call, kvHeads, headDim);
-  if (isScalar(kv.storage) == quantizer.has_value() ||
-      (quantizer && (kv.storage != "q8_0" || quantizer->elements() != blockElements(kv.storage))))
-    throw ReferenceError("field 'quantization' does not make what KV storage '" + kv.storage +
-                         "' holds");
   for (int64_t row = 0; row < rows; ++row) {
     const size_t index = static_cast<size_t>(call.rows.sequence.at(row));
     if (index >= kv.sequences.size())

@@ -33,11 +33,7 @@ float blockTerm(BlockTerm form, bool scaled, const Block &block, const Activatio
 
 void evaluateBlocks(const Linear &linear, const Reduction &reduction, BlockTerm form, bool scaled) {
   const std::string &storage = linear.weight.storage();
-  const int64_t elements = blockElements(storage), blocks = linear.k / elements;
-  if ((!reduction.isLeftOpen() && reduction.unitElements() != elements) ||
-      blockElements(linear.activation.storage()) != elements)
-    throw ReferenceError("blocks of '" + storage + "' have " + std::to_string(elements) +
-                         " elements; the units of the reduction and the activation's have others");
+  const int64_t blocks = linear.k / blockElements(storage);
   for (int64_t column = 0; column < linear.n; ++column) {
     std::vector<Block> weight;
     for (int64_t b = 0; b < blocks; ++b)
@@ -66,6 +62,22 @@ void evaluateElements(const Linear &linear, const Reduction &reduction, const De
 
 } // namespace
 
+int64_t requireBlocks(const Fields &fields) {
+  const std::string &weight = fields.storage("weight"), &codes = fields.storage("activation");
+  if (!isBlocks(weight))
+    fields.fail("operands.weight.storage",
+                "operand 'weight' has storage '" + weight + "', which has no blocks of codes");
+  if (!isCodes(codes))
+    fields.fail("operands.activation.storage", "operand 'activation' has storage '" + codes +
+                                                   "', which holds no activation codes");
+  const int64_t elements = blockElements(weight);
+  if (blockElements(codes) != elements)
+    fields.fail("operands.activation.storage",
+                "codes of '" + codes + "' have blocks of " + std::to_string(blockElements(codes)) +
+                    " elements, and the weight's '" + weight + "' of " + std::to_string(elements));
+  return elements;
+}
+
 void evaluateLinear(Call &call) {
   Fields fields(call, "linear");
   const size_t product =
@@ -82,22 +94,32 @@ void evaluateLinear(Call &call) {
     ofActivation = static_cast<Rounding>(fields.choose(
         "activation_compute", {"fp32", "fp16_rounded", "bf16_rounded", "bf16_rounded_flushed"}));
   fields.require("weight_compute", blocks ? "integer_codes" : "fp32");
-  const Reduction reduction(call, fields, "reduction");
+  const Reduction reduction(call, fields, "reduction", Summed::products);
   fields.require("bias", "fp32_add_last");
   fields.requireIeee("propagates", "ieee", reduction.flushes());
+  fields.requireScalars({"bias", "out"});
   if (blocks) {
     fields.require("decode", "none");
     const auto form = static_cast<BlockTerm>(
         fields.choose("block_term", {"fp32_mul_scale_dot", "fp32_fma_scale_dot_minimum_sum",
                                      "fp32_fma_scale_dot_negated_minimum_sum"}));
     fields.require("block_accumulate", "fp32_activation_scale_times_term");
-    fields.checkAllRead();
+    const int64_t elements = requireBlocks(fields);
+    if (!reduction.isLeftOpen() && reduction.unitElements() != elements)
+      fields.fail("reduction",
+                  "field 'reduction' is '" + fields.word("reduction") + "', whose units have " +
+                      std::to_string(reduction.unitElements()) + " elements, but blocks of '" +
+                      fields.storage("weight") + "' have " + std::to_string(elements));
+    if (!fields.checkAllRead())
+      return;
     evaluateBlocks(Linear(call), reduction, form, product == 1);
   } else {
-    const Decoder decoder(fields, call);
+    const Decoder decoder(fields);
     fields.require("block_term", "none");
     fields.require("block_accumulate", "none");
-    fields.checkAllRead();
+    fields.requireScalars({"activation"});
+    if (!fields.checkAllRead())
+      return;
     evaluateElements(Linear(call), reduction, decoder, ofActivation);
   }
 }

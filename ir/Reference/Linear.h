@@ -28,6 +28,9 @@ struct Linear {
 
 class Fields;
 
+/// Weight and activation of the contract have blocks of one size, which it returns.
+int64_t requireBlocks(const Fields &fields);
+
 /// Products that are several dots of each block, which go to lanes of their own.
 enum class LaneDots { plain, scaled, scaledWithOffset };
 

@@ -71,6 +71,22 @@ float minimumSum(Minimums form, const std::vector<Block> &weight, const Activati
   return sum;
 }
 
+/// The storages have what is summed beside the lanes.
+void requireMinimums(Fields &fields, Minimums form) {
+  const std::string &weight = fields.storage("weight"), &codes = fields.storage("activation");
+  if (form == Minimums::addedSum && !codesLayout(codes).hasValueSum)
+    fields.fail("block_accumulate", "field 'block_accumulate' is '" +
+                                        fields.word("block_accumulate") + "', but codes of '" +
+                                        codes + "' hold no sum of values");
+  const std::vector<std::byte> zeros(static_cast<size_t>(rowBytes(weight, blockElements(weight))));
+  if (const size_t subBlocks = readBlock(weight, zeros.data(), 0).subScale.size();
+      form == Minimums::negatedLanes && subBlocks != 8)
+    fields.fail("block_accumulate", "field 'block_accumulate' is '" +
+                                        fields.word("block_accumulate") + "', but a block of '" +
+                                        weight + "' has " + std::to_string(subBlocks) +
+                                        " minimums, not 8");
+}
+
 } // namespace
 
 void evaluateLaneDots(Call &call, Fields &fields, LaneDots dots) {
@@ -82,18 +98,22 @@ void evaluateLaneDots(Call &call, Fields &fields, LaneDots dots) {
   fields.require("weight_compute", "integer_codes");
   fields.require("decode", "none");
   fields.require("block_term", "fp32_mul_scales");
-  const Reduction reduction(call, fields, "reduction");
+  const Reduction reduction(call, fields, "reduction", Summed::laneDots);
   fields.require("bias", "fp32_add_last");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"bias", "out"});
+  const int64_t elements = requireBlocks(fields);
+  if (reduction.partialCount() != kRun / kOfLane)
+    fields.fail("reduction", "field 'reduction' is '" + fields.word("reduction") + "' of " +
+                                 std::to_string(reduction.partialCount()) +
+                                 " lanes; a block's dots have " + std::to_string(kRun / kOfLane));
+  requireMinimums(fields, minimums);
+  if (!fields.checkAllRead())
+    return;
 
   const Linear linear(call);
   const std::string &storage = linear.weight.storage(), &codes = linear.activation.storage();
-  const int64_t elements = blockElements(storage), blocks = linear.k / elements;
-  if (blockElements(codes) != elements || reduction.partialCount() != kRun / kOfLane)
-    throw ReferenceError("blocks of '" + storage + "' have " + std::to_string(elements) +
-                         " elements in " + std::to_string(kRun / kOfLane) +
-                         " lanes; the activation's blocks or the reduction have others");
+  const int64_t blocks = linear.k / elements;
   for (int64_t column = 0; column < linear.n; ++column) {
     std::vector<Block> weight;
     for (int64_t b = 0; b < blocks; ++b)

@@ -12,11 +12,13 @@ void evaluateLogProbability(Call &call) {
   fields.require("compute", "fp32");
   fields.require("maximum", "exact_max");
   const Function exponential = readFunction(call, fields, "exponential");
-  const Reduction reduction(call, fields, "reduction");
+  const Reduction reduction(call, fields, "reduction", Summed::terms);
   const Function logarithm = readFunction(call, fields, "logarithm");
   fields.require("output", "fp32_difference_minus_log");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"logits", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), vocabulary = dimension(call, "vocabulary");
   const Matrix logits = matrix(call, "logits", rows, vocabulary);

@@ -40,15 +40,16 @@ float reciprocalOfRoot(float mean, float epsilon) {
 void evaluateRmsNorm(Call &call) {
   Fields fields(call, "rms_norm");
   fields.require("compute", "fp32");
-  const Reduction sumOfSquares(call, fields, "sum_of_squares");
   const bool wide =
       fields.choose("mean", {"fp32_divide_by_count", "fp64_divide_by_count_rounded"}) == 1;
-  if (wide != sumOfSquares.isWide())
-    throw ReferenceError("fields 'sum_of_squares' and 'mean' contradict each other");
+  const Reduction sumOfSquares(call, fields, "sum_of_squares",
+                               wide ? Summed::wideProducts : Summed::products);
   fields.require("inverse_root", "fp32_reciprocal_of_sqrt");
   fields.require("output", "fp32_mul_root_mul_weight");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"input", "weight", "bias", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const Vectors rows(call);
   const float epsilon = number(call, "epsilon");
@@ -70,16 +71,18 @@ void evaluateRmsNorm(Call &call) {
 void evaluateLayerNorm(Call &call) {
   Fields fields(call, "layer_norm");
   fields.require("compute", "fp32");
-  const Reduction sum(call, fields, "sum");
+  const Reduction sum(call, fields, "sum", Summed::terms);
   fields.require("mean", "fp32_divide_by_count");
   fields.require("deviation", "fp32_subtract_mean");
-  const Reduction sumOfSquares(call, fields, "sum_of_squares");
+  const Reduction sumOfSquares(call, fields, "sum_of_squares", Summed::products);
   fields.require("variance", "fp32_divide_by_count");
   fields.require("inverse_root", "fp32_reciprocal_of_sqrt");
   fields.require("output", "fp32_mul_root_mul_weight");
   fields.require("bias", "fp32_add_last");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"input", "weight", "bias", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const Vectors rows(call);
   const float epsilon = number(call, "epsilon"), count = static_cast<float>(rows.n);
@@ -105,11 +108,13 @@ void evaluateLayerNorm(Call &call) {
 void evaluateL2Norm(Call &call) {
   Fields fields(call, "l2_norm");
   fields.require("compute", "fp32");
-  const Reduction sumOfSquares(call, fields, "sum_of_squares");
+  const Reduction sumOfSquares(call, fields, "sum_of_squares", Summed::products);
   fields.require("inverse_root", "fp32_reciprocal_of_larger_of_sqrt_and_epsilon");
   fields.require("output", "fp32_mul_root");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"input", "weight", "bias", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const Vectors rows(call);
   const float epsilon = number(call, "epsilon");

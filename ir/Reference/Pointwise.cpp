@@ -15,7 +15,9 @@ void evaluateGate(Call &call) {
   const Function activation = readFunction(call, fields, "function");
   fields.require("product", "fp32_mul");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"gate", "up", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
   const Matrix gate = matrix(call, "gate", rows, n), up = matrix(call, "up", rows, n);
@@ -31,7 +33,9 @@ void evaluateActivation(Call &call) {
   fields.attribute("activation");
   const Function activation = readFunction(call, fields, "function");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"input", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
   const Matrix input = matrix(call, "input", rows, n), out = matrix(call, "out", rows, n);
@@ -46,7 +50,9 @@ void evaluateSoftCap(Call &call) {
   const Function tanh = readFunction(call, fields, "function");
   fields.require("output", "fp32_cap_times_tanh_of_quotient");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"input", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
   const float cap = number(call, "cap");
@@ -63,7 +69,9 @@ void evaluateResidual(Call &call) {
   fields.require("compute", "fp32");
   fields.require("sum", "fp32_add");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"a", "b", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");
   const Matrix a = matrix(call, "a", rows, n), b = matrix(call, "b", rows, n);
@@ -77,7 +85,9 @@ void evaluateSelectRows(Call &call) {
   Fields fields(call, "select_rows");
   fields.require("copy", "bytes");
   fields.requireIeee("copied", "copied");
-  fields.checkAllRead();
+  fields.requireStorage("out", fields.storage("input").c_str());
+  if (!fields.checkAllRead())
+    return;
 
   // `rows` counts the rows selected; the input has as many as the step.
   const int64_t rows = dimension(call, "rows"), n = dimension(call, "n");

@@ -12,9 +12,19 @@
 namespace writ::reference {
 namespace {
 
-[[noreturn]] void unknown(const std::string &id, const char *parameter, const std::string &word) {
-  throw ReferenceError("reduction '" + id + "': the reference does not know " + parameter + " '" +
-                       word + "'");
+const char *nameOf(Summed what) {
+  switch (what) {
+  case Summed::terms:
+  case Summed::termsOfTile:
+    return what == Summed::terms ? "single terms of any number" : "single terms";
+  case Summed::products:
+    return "products in binary32";
+  case Summed::wideProducts:
+    return "products in binary64";
+  case Summed::laneDots:
+    return "the dots of a block in lanes";
+  }
+  return "";
 }
 
 } // namespace
@@ -43,16 +53,21 @@ float multiplyAdd(MultiplyAdd form, float a, float b, float c) {
   return product + c;
 }
 
-Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
+Reduction::Reduction(const Call &call, Fields &fields, const std::string &field, Summed what)
     : id(fields.word(field)) {
+  const auto unknown = [&](const char *parameter, const std::string &word) {
+    fields.fail(field, "reduction '" + id + "': the reference does not know " + parameter + " '" +
+                           word + "'");
+  };
   const nlohmann::json &words = call.vocabulary->at("words").at("reduction");
   if (!words.contains(id))
-    throw ReferenceError("field '" + field + "' is '" + id + "', which is no reduction id");
+    fields.fail(field, "field '" + field + "' is '" + id + "', which is no reduction id");
   const nlohmann::json &word = words[id];
   choice = leftOpenToAll(call, field);
   if (id == kLeftOpen) { // terms or products, in any order, fused or not
     order = Order::leftOpen;
     form = choice & 1 ? MultiplyAdd::fma : MultiplyAdd::mulAdd;
+    requireSums(fields, field, what);
     return;
   }
   const std::string precision = word.value("accumulator", "");
@@ -60,13 +75,13 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
   isProduct = multiply != "none";
   wide = multiply == "fp32_mul_fp64_add";
   if (precision != (wide ? "fp64" : "fp32"))
-    unknown(id, "accumulator", precision);
+    unknown("accumulator", precision);
   if (multiply == "mul_add")
     form = MultiplyAdd::mulAdd;
   else if (multiply == "fma_flushed")
     form = MultiplyAdd::fmaFlushed;
   else if (isProduct && multiply != "fma" && !wide)
-    unknown(id, "multiply_add", multiply);
+    unknown("multiply_add", multiply);
 
   const std::string kind = word.value("order", "");
   if (kind == "slots" || kind == "block_lanes") {
@@ -84,7 +99,7 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
   } else if (kind == kLeftOpen) {
     order = Order::leftOpen;
   } else if (kind != "ascending") {
-    unknown(id, "order", kind);
+    unknown("order", kind);
   }
 
   const std::string merging = word.value("merge", "");
@@ -95,15 +110,39 @@ Reduction::Reduction(const Call &call, Fields &fields, const std::string &field)
   else if (merging == "tree_halves_adjacent4")
     mergeOrder = Merge::treeHalvesAdjacent4;
   else if (merging != "none")
-    unknown(id, "merge", merging);
+    unknown("merge", merging);
   const bool merges = mergeOrder != Merge::none;
   if (merges ? !std::has_single_bit(static_cast<uint64_t>(partials)) : partials != 1)
-    unknown(id, "merge of this many partials", merging);
+    unknown("merge of this many partials", merging);
+  requireSums(fields, field, what);
+}
+
+void Reduction::requireSums(const Fields &fields, const std::string &field, Summed what) const {
+  if (!sums(what))
+    fields.fail(field, "field '" + field + "' is '" + id + "', a reduction that does not sum " +
+                           nameOf(what) + ", as is done here");
+}
+
+bool Reduction::sums(Summed what) const {
+  switch (what) {
+  case Summed::terms:
+    return sums(Summed::termsOfTile) && order != Order::slots;
+  case Summed::termsOfTile:
+    return !isProduct && order != Order::blockLanes;
+  case Summed::products:
+    return (isProduct || id == kLeftOpen) && !wide && order != Order::blockLanes &&
+           order != Order::slots;
+  case Summed::wideProducts:
+    return wide && order == Order::ascending;
+  case Summed::laneDots:
+    return isProduct && order == Order::blockLanes;
+  }
+  return false;
 }
 
 float Reduction::products(int64_t terms, const std::function<float(int64_t)> &a,
                           const std::function<float(int64_t)> &b, int64_t termsPerUnit) const {
-  if ((!isProduct && id != kLeftOpen) || wide)
+  if (!sums(Summed::products))
     throw ReferenceError("reduction '" + id +
                          "' does not sum products in binary32, as is done here");
   return run(
@@ -113,7 +152,7 @@ float Reduction::products(int64_t terms, const std::function<float(int64_t)> &a,
 
 double Reduction::wideProducts(int64_t terms, const std::function<float(int64_t)> &a,
                                const std::function<float(int64_t)> &b) const {
-  if (!wide || order != Order::ascending)
+  if (!sums(Summed::wideProducts))
     throw ReferenceError("reduction '" + id + "' does not sum products in binary64");
   double sum = 0;
   for (int64_t i = 0; i < terms; ++i) {
@@ -125,7 +164,7 @@ double Reduction::wideProducts(int64_t terms, const std::function<float(int64_t)
 
 float Reduction::laneProducts(int64_t blocks, const std::function<float(int64_t)> &scale,
                               const std::function<float(int64_t, int64_t)> &dot) const {
-  if (!isProduct || order != Order::blockLanes)
+  if (!sums(Summed::laneDots))
     throw ReferenceError("reduction '" + id + "' has no lanes for the dots of a block");
   std::vector<float> partial(partials, 0.0f);
   for (int64_t block = 0; block < blocks; ++block)
@@ -135,8 +174,8 @@ float Reduction::laneProducts(int64_t blocks, const std::function<float(int64_t)
 }
 
 float Reduction::terms(int64_t terms, const std::function<float(int64_t)> &term) const {
-  if (isProduct)
-    throw ReferenceError("reduction '" + id + "' sums products, but terms are summed here");
+  if (!sums(Summed::termsOfTile))
+    throw ReferenceError("reduction '" + id + "' does not sum single terms");
   return run(
       terms, unit, [&](float sum, int64_t i) { return sum + term(i); }, term);
 }

@@ -16,10 +16,14 @@ namespace writ::reference {
 enum class MultiplyAdd { fma, mulAdd, fmaFlushed };
 float multiplyAdd(MultiplyAdd form, float a, float b, float c);
 
+/// What an op sums: any number of values, those of a tile, products in binary32 or binary64, the
+/// dots of a block lane by lane.
+enum class Summed { terms, termsOfTile, products, wideProducts, laneDots };
+
 class Reduction {
 public:
-  /// The reduction that `field` of the contract names.
-  Reduction(const Call &call, Fields &fields, const std::string &field);
+  /// The reduction that `field` of the contract names, which must be able to sum that.
+  Reduction(const Call &call, Fields &fields, const std::string &field, Summed what);
 
   /// Sum of a(i) * b(i). `unit` is how many terms make one unit of the segments: the vocabulary's
   /// number of elements where a term is an element, 1 where it is a whole block.
@@ -30,6 +34,8 @@ public:
                       const std::function<float(int64_t)> &b) const;
   /// Whether the accumulator is binary64.
   bool isWide() const { return wide; }
+  /// Whether such sums can be made.
+  bool sums(Summed what) const;
   /// Sum of scale(block) * dot(block, lane), each lane by itself, the lanes merged.
   float laneProducts(int64_t blocks, const std::function<float(int64_t)> &scale,
                      const std::function<float(int64_t, int64_t)> &dot) const;
@@ -40,6 +46,8 @@ public:
   /// Sum of term(i).
   float terms(int64_t terms, const std::function<float(int64_t)> &term) const;
   bool multiplies() const { return isProduct; }
+  /// The most terms that there are places for; 0: any number.
+  int64_t places() const { return order == Order::slots ? partials : 0; }
   /// Whether a multiply-add counts subnormals as zero.
   bool flushes() const { return form == MultiplyAdd::fmaFlushed; }
   /// Whether the vocabulary says nothing of the order.
@@ -54,6 +62,7 @@ private:
   float run(int64_t terms, int64_t termsPerUnit,
             const std::function<float(float, int64_t)> &accumulate,
             const std::function<float(int64_t)> &term) const;
+  void requireSums(const Fields &fields, const std::string &field, Summed what) const;
   float addRest(float sum, int64_t begin, int64_t end,
                 const std::function<float(int64_t)> &term) const;
   float merge(std::vector<float> partials) const;

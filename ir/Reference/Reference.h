@@ -28,6 +28,21 @@ class ReferenceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A contract that no op can be evaluated by.
+class ContractError : public ReferenceError {
+public:
+  ContractError(const std::string &contract, std::string field, const std::string &what)
+      : ReferenceError("contract '" + contract + "': " + what), place(std::move(field)),
+        text(what) {}
+  /// The field at fault, "partition.chunk" in an object.
+  const std::string &field() const { return place; }
+  /// What is wrong, without the contract's name.
+  const std::string &fault() const { return text; }
+
+private:
+  std::string place, text;
+};
+
 /// A tensor of the caller, rows of the last dimension without gaps. Weights are in the storage of
 /// the model's file; rows of activation codes are rounded up as the vocabulary says.
 struct Operand {
@@ -82,6 +97,7 @@ struct Call {
   KvState *kv = nullptr;
   std::vector<SampleRequest> samples;
   Schedule schedule;
+  bool readsOnly = false; ///< the contract is read, nothing is computed and no operand needed
 };
 
 /// Evaluates one op. Throws ReferenceError.
@@ -91,6 +107,11 @@ using Entry = void (*)(Call &);
 Entry findReference(std::string_view name);
 /// The names of all entries, sorted.
 std::vector<std::string> referenceNames();
+
+/// Reads a contract as its family's entry does before it computes. Throws ContractError at the
+/// first field by which it cannot be evaluated.
+void readContract(const nlohmann::json &contract, const nlohmann::json &vocabulary,
+                  const nlohmann::json &functions);
 
 /// One elementary function of functions.json at one argument, for tests and tables: all its
 /// results.

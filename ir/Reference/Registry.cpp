@@ -35,6 +35,21 @@ Entry findReference(std::string_view name) {
   return found == entries().end() ? nullptr : found->second;
 }
 
+void readContract(const nlohmann::json &contract, const nlohmann::json &vocabulary,
+                  const nlohmann::json &functions) {
+  const std::string family = contract.value("family", "");
+  const Entry entry = findReference("reference_" + family);
+  if (!entry)
+    throw ContractError(contract.value("id", ""), "family",
+                        "family '" + family + "' has no entry in the reference");
+  Call call;
+  call.contract = &contract;
+  call.vocabulary = &vocabulary;
+  call.functions = &functions;
+  call.readsOnly = true;
+  entry(call);
+}
+
 std::vector<std::string> referenceNames() {
   std::vector<std::string> names;
   for (const auto &[name, entry] : entries())

@@ -14,11 +14,14 @@ void evaluateRopeTable(Call &call) {
   fields.require("compute", "fp64");
   const bool repeated =
       fields.choose("angle", {"fp64_mul_position_frequency", "fp32_repeated_mul_frequency"}) == 1;
-  const Function sincos = readFunction(call, fields, "function");
+  const Function sincos = readSineAndCosine(call, fields, "function");
   fields.require("output_rounding", "nearest_even");
   fields.require("table_order", "cosines_then_sines");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireStorage("frequencies", "f64");
+  fields.requireScalars({"out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), pairs = dimension(call, "rope_dims") / 2;
   const Matrix frequencies = matrix(call, "frequencies", 1, pairs);
@@ -46,7 +49,9 @@ void evaluateRope(Call &call) {
       fields.choose("rotation", {"fp32_fma_of_rounded_cross", "fp32_add_of_rounded_products"}) == 0;
   fields.require("tail", "copied");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"input", "table", "out"});
+  if (!fields.checkAllRead())
+    return;
 
   const int64_t rows = dimension(call, "rows"), heads = dimension(call, "heads");
   const int64_t headDim = dimension(call, "head_dim"), pairs = dimension(call, "rope_dims") / 2;

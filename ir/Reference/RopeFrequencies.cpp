@@ -136,7 +136,10 @@ void evaluateRopeFrequencies(Call &call) {
   fields.require("factors", "exact_divisor");
   fields.require("output_rounding", "nearest_even");
   fields.requireIeee();
-  fields.checkAllRead();
+  fields.requireScalars({"factors"});
+  fields.requireStorage("out", "f64");
+  if (!fields.checkAllRead())
+    return;
 
   const Frequencies frequencies(call, scaling);
   const int64_t pairs = dimension(call, "rope_dims") / 2;

@@ -38,7 +38,7 @@ struct Candidate {
 struct Sampler {
   Sampler(const Call &call, Fields &fields)
       : exponential(readFunction(call, fields, "function")),
-        probabilitySum(call, fields, "probability_sum") {
+        probabilitySum(call, fields, "probability_sum", Summed::terms) {
     fields.require("compute", "fp32");
     fields.require("penalty", "divide_positive_multiply_other");
     fields.require("candidate_order", "descending_ties_lowest_id");
@@ -51,7 +51,9 @@ struct Sampler {
     fields.require("uniform", "first_word_high24");
     fields.require("draw", "first_running_sum_above_product");
     fields.requireIeee("rejected", "rejected");
-    fields.checkAllRead();
+    fields.requireScalars({"logits"});
+    fields.requireStorage("token", "i32");
+    computes = fields.checkAllRead();
   }
 
   int32_t draw(std::vector<float> logits, const SampleRequest &request) const;
@@ -63,6 +65,7 @@ struct Sampler {
 
   Function exponential;
   Reduction probabilitySum;
+  bool computes; ///< false where the contract is only read
 };
 
 std::vector<float> Sampler::probabilities(const std::vector<Candidate> &kept) const {
@@ -136,6 +139,8 @@ int32_t Sampler::draw(std::vector<float> logits, const SampleRequest &request) c
 void evaluateSample(Call &call) {
   Fields fields(call, "sample");
   const Sampler sampler(call, fields);
+  if (!sampler.computes)
+    return;
   const int64_t rows = dimension(call, "rows"), vocabulary = dimension(call, "vocabulary");
   const Matrix logits = matrix(call, "logits", rows, vocabulary);
   const Matrix token = matrix(call, "token", rows, 1);

@@ -127,6 +127,18 @@ Block readQ6Block(const std::byte *bytes) {
 
 } // namespace
 
+bool isScalar(const std::string &storage) {
+  return storage == "f32" || storage == "f16" || storage == "bf16";
+}
+
+bool isBlocks(const std::string &storage) {
+  return blockSizes().contains(storage) && storage != "q8_1" && storage != "q8_k";
+}
+
+bool isCodes(const std::string &storage) {
+  return codesLayouts().contains(storage);
+}
+
 int64_t blockElements(const std::string &storage) {
   if (auto block = blockSizes().find(storage); block != blockSizes().end())
     return block->second.elements;
@@ -188,7 +200,7 @@ Block readBlock(const std::string &storage, const std::byte *row, int64_t block)
     return readScaledBlock(storage == "q5_k", bytes);
   if (storage == "q6_k")
     return readQ6Block(bytes);
-  if (blockElements(storage) == 32 && storage != "q8_1")
+  if (isBlocks(storage))
     return readSmallBlock(storage, bytes);
   unknown(storage, "blocks");
 }

@@ -7,6 +7,13 @@
 
 namespace writ::reference {
 
+/// Whether a storage has a binary32, binary16 or bfloat16 for each element.
+bool isScalar(const std::string &storage);
+/// Whether it has blocks of codes that readBlock reads.
+bool isBlocks(const std::string &storage);
+/// Whether it holds activation codes.
+bool isCodes(const std::string &storage);
+
 /// Elements of one block of a quantized storage or of activation codes.
 int64_t blockElements(const std::string &storage);
 

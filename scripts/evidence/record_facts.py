@@ -14,8 +14,6 @@ from records import Facts
 sys.path.insert(0, str(ROOT / "scripts" / "generate"))
 from kernels import ISAS  # noqa: E402
 
-# Contracts of pure copies and choices have no rounding for MPFR to judge: known answers do.
-KNOWN_ANSWERS = {"sample": "F11_Sampler.", "select_rows": "C8_SelectRows."}
 PRODUCTION, THREADED = "C8_ProductionEqualsReference.BitForBit/", "C8_ThreadedEqualsReference.BitForBit/"
 
 
@@ -25,33 +23,40 @@ def _contract(subject):
 
 
 def contract(bench, subject):
-    """The reference against an oracle that shares nothing with it, not even the reading of stored bytes."""
-    facts = Facts()
-    family = _contract(subject)["family"]
-    if family in KNOWN_ANSWERS:
-        tests = bench.tests("reference_test")
-        chosen = {n: t for n, t in (tests or {}).items() if n.startswith(KNOWN_ANSWERS[family])}
-        facts.measured = {"oracle": "known answers", "tests": sorted(chosen)}
-    else:
-        chosen = {n: t for program in bench.programs("*mpfr_test")
-                  for n, t in (bench.tests(program) or {}).items() if t.get("contract") == subject}  # fmt: skip
-        worst = max((float(t["worst_error_over_bound"]) for t in chosen.values()), default=None)
-        facts.measured = {
-            "oracle": "MPFR",
-            "bound": _contract(subject)["bound"]["formula"],
-            "worst_error_over_bound": worst,
-            "shapes": sorted({t["shape"] for t in chosen.values()}),
-            "fills": sorted({fill for t in chosen.values() for fill in t["fills"].split(",")}),
-            "inputs": sum(int(t["inputs"]) for t in chosen.values()),
-            "elements": sum(int(t["elements"]) for t in chosen.values()),
-            "seeds": [1, 2],
-        }
-        if worst is not None and not worst <= 1:
-            facts.faults.append(f"the error is {worst} times the bound")
+    """The reference against an oracle that shares nothing with it, not even the reading of stored bytes.
+
+    A test says by its property `contract` of which contract it speaks, whatever the family; where it judges
+    errors it says how large they are, and elsewhere its answers are known."""
+    chosen = {f"{program}:{name}": test for program in ["reference_test", *bench.programs("*mpfr_test")]
+              for name, test in (bench.tests(program) or {}).items()
+              if test.get("contract") == subject and not test["skipped"]}  # fmt: skip
+    judged = {n: t for n, t in chosen.items() if "worst_error_over_bound" in t}
+    known = sorted(set(chosen) - set(judged))
+    facts = Facts({"oracle": "MPFR" if judged else "known answers"})
+    if judged:
+        errors(facts, subject, judged.values())
+    if known:
+        facts.measured["known_answers"] = known
     facts.faults += [f"{name} failed" for name, test in chosen.items() if not test["passed"]]
     if not chosen:
         facts.gaps.append("no test of the reference speaks of it")
     return facts
+
+
+def errors(facts, subject, tests):
+    """Adds the largest error of a contract, and over what it was looked for."""
+    worst = max(float(test["worst_error_over_bound"]) for test in tests)
+    facts.measured |= {
+        "bound": _contract(subject)["bound"]["formula"],
+        "worst_error_over_bound": worst,
+        "shapes": sorted({test["shape"] for test in tests}),
+        "fills": sorted({fill for test in tests for fill in test["fills"].split(",")}),
+        "inputs": sum(int(test["inputs"]) for test in tests),
+        "elements": sum(int(test["elements"]) for test in tests),
+        "seeds": sorted({int(seed) for test in tests for seed in test["seeds"].split(",")}),
+    }
+    if not worst <= 1:
+        facts.faults.append(f"the error is {worst} times the bound")
 
 
 def provider(bench, subject):

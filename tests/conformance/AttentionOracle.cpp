@@ -1,7 +1,7 @@
 //===- AttentionOracle.cpp - exact attention and KV state -----------------===//
 #include "tests/conformance/AttentionOracle.h"
 
-#include "tests/conformance/Bound.h"
+#include "ir/Reference/Bound.h"
 #include "tests/conformance/Oracle.h"
 #include "tests/conformance/OracleStorage.h"
 
@@ -10,6 +10,8 @@
 
 namespace writ::test {
 namespace {
+
+using reference::kUnitRoundoff;
 
 /// Element `index` of a plane of the KV state.
 double storedValue(const reference::KvState &kv, const std::vector<std::byte> &plane,

@@ -94,6 +94,14 @@ const Data &Data::get() {
   return data;
 }
 
+std::vector<std::string> Data::contractsOf(const std::string &family) const {
+  std::vector<std::string> ids;
+  for (const auto &[id, contract] : contracts)
+    if (contract["family"] == family)
+      ids.push_back(id);
+  return ids;
+}
+
 std::set<std::string> Data::weightStorages() const {
   std::set<std::string> storages;
   for (const auto &[id, map] : kernelMaps)

@@ -25,6 +25,8 @@ struct Data {
   const nlohmann::json &contract(const std::string &id) const;
   /// The storage types that a model's weights may have: those that some kernel of 'linear' takes.
   std::set<std::string> weightStorages() const;
+  /// The ids of a family's contracts, sorted.
+  std::vector<std::string> contractsOf(const std::string &family) const;
 };
 
 /// Bytes aligned to 64, with a guard behind them that nothing may touch.

@@ -1,5 +1,5 @@
 //===- GgmlPositions.cpp - RoPE and attention beside ggml -------------------===//
-#include "tests/conformance/Bound.h"
+#include "ir/Reference/Bound.h"
 #include "tests/conformance/GgmlBuilder.h"
 
 #include "ir/Reference/Storage.h"
@@ -12,6 +12,8 @@
 
 namespace writ::test {
 namespace {
+
+using reference::evaluateBound;
 
 /// ggml makes the cosines itself: the table, then the rotation.
 void addRope(std::vector<GgmlCase> &cases, const std::string &contract, int mode, float base,

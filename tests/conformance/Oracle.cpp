@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/Oracle.h"
 
+#include "ir/Reference/Bound.h"
 #include "tests/conformance/AttentionOracle.h"
-#include "tests/conformance/Bound.h"
 #include "tests/conformance/Mpfr.h"
 #include "tests/conformance/OracleOps.h"
 #include "tests/conformance/OracleStorage.h"
@@ -18,6 +18,8 @@
 
 namespace writ::test {
 namespace {
+
+using reference::evaluateBound;
 
 class Oracle {
 public:

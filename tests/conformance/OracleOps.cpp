@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/OracleOps.h"
 
-#include "tests/conformance/Bound.h"
+#include "ir/Reference/Bound.h"
 #include "tests/conformance/Oracle.h"
 #include "tests/conformance/OracleStorage.h"
 
@@ -14,6 +14,9 @@
 
 namespace writ::test {
 namespace {
+
+using reference::kLeastSubnormal;
+using reference::kUnitRoundoff;
 
 using Variables = std::map<std::string, double>;
 

@@ -1,5 +1,5 @@
 //===- contracts_test.cpp - the contract data is whole --------------------===//
-#include "tests/conformance/Bound.h"
+#include "ir/Reference/Bound.h"
 #include "tests/conformance/Data.h"
 
 #include "ir/Reference/Reference.h"
@@ -9,6 +9,8 @@
 
 namespace writ::test {
 namespace {
+
+using reference::evaluateBound;
 
 const nlohmann::json &words() {
   return Data::get().vocabulary["words"];
@@ -183,12 +185,57 @@ TEST(F8_Bounds, FormulasUseTheirVariablesAndNoOther) {
       if (name != "u" && name != "eta")
         variables[name] = 1;
     EXPECT_GE(evaluateBound(contract, variables), 0) << id;
-    const std::string formula = contract["bound"]["formula"];
-    for (const auto &[name, meaning] : contract["bound"]["variables"].items())
-      EXPECT_TRUE(formula.find(name) != std::string::npos ||
-                  formula.find("gamma") != std::string::npos)
-          << id << ": " << name << " is declared for nothing";
+    EXPECT_NO_THROW(reference::checkBound(contract)) << id;
   }
+}
+
+/// What is wrong with a contract whose bound is this; "" for nothing.
+std::string faultOfBound(const std::string &id, const std::string &formula,
+                         const std::map<std::string, std::string> &more = {}) {
+  nlohmann::json contract = Data::get().contracts.at(id);
+  contract["bound"]["formula"] = formula;
+  for (const auto &[name, meaning] : more)
+    contract["bound"]["variables"][name] = meaning;
+  try {
+    reference::checkBound(contract);
+    return "";
+  } catch (const reference::ContractError &error) {
+    return error.field() + ": " + error.fault();
+  }
+}
+
+// Negative control: of each contract and each of its variables, a name more and a name less.
+TEST(F8_Bounds, AVariableMoreOrLessIsSeen) {
+  for (const auto &[id, contract] : Data::get().contracts) {
+    const std::string formula = contract["bound"]["formula"];
+    EXPECT_EQ(faultOfBound(id, formula, {{"abs", "of something"}}),
+              "bound.variables.abs: variable 'abs' of the bound is not in its formula");
+    EXPECT_EQ(faultOfBound(id, "(" + formula + ") * abs"),
+              "bound.formula: bound '(" + formula + ") * abs', column " +
+                  std::to_string(formula.size() + 6) + ": 'abs' is no declared variable");
+    for (const auto &[name, meaning] : contract["bound"]["variables"].items())
+      EXPECT_EQ(faultOfBound(id, "1").find("bound.variables."), 0u) << id << ", " << name;
+  }
+  // `u` is used where gamma is, and only there does the letter stand for nothing.
+  EXPECT_EQ(faultOfBound("residual_f32_v0", "gamma(2) * abs_exact"), "");
+  EXPECT_EQ(faultOfBound("residual_f32_v0", "2 * abs_exact"),
+            "bound.variables.u: variable 'u' of the bound is not in its formula");
+  EXPECT_EQ(faultOfBound("kv_store_f16_v0", "gamma(2) * abs_exact"),
+            "bound.formula: bound 'gamma(2) * abs_exact' needs 'u', which is not declared");
+}
+
+TEST(F8_Bounds, WhatCannotBeReadIsRefusedWithItsColumn) {
+  const auto expectFault = [](const std::string &formula, const std::string &text) {
+    EXPECT_EQ(faultOfBound("residual_f32_v0", formula),
+              "bound.formula: bound '" + formula + "', column " + text);
+  };
+  expectFault("(((", "4: expected a number, a variable or '('");
+  expectFault("u * abs_exact)", "14: the formula ends before");
+  expectFault("(u * abs_exact", "15: expected ')'");
+  expectFault("u * ", "5: expected a number, a variable or '('");
+  expectFault("gamma(nothing) * abs_exact", "7: 'nothing' is no declared variable");
+  expectFault("u * sqrt(abs_exact)", "5: 'sqrt' is no function of bounds of 1 argument");
+  expectFault("u * max(abs_exact)", "5: 'max' is no function of bounds of 1 argument");
 }
 
 TEST(C8_Reference, EveryFamilyHasAnEntryAndNoEntryIsIdle) {

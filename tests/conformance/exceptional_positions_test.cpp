@@ -1,7 +1,7 @@
 //===- exceptional_positions_test.cpp - NaN, infinities and the rest elsewhere --------------===//
 //
 // Known answers of rotations, their tables, log-probabilities, attention over every storage and the
-// activation codes of ggml, for exceptional operands; and that no family is without.
+// activation codes of ggml, for exceptional operands.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Reference/Storage.h"
@@ -17,43 +17,6 @@ namespace {
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kLargest = std::numeric_limits<float>::max();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-/// Families whose exceptional values have tests: here, and in the files named.
-const std::map<std::string, std::string> kTested = {{"activation", "exceptional_test"},
-                                                    {"attention", "attention_test, here"},
-                                                    {"embedding", "exceptional_linear_test"},
-                                                    {"gate", "exceptional_test"},
-                                                    {"gate_quantize", "fused_test"},
-                                                    {"kv_store", "kv_store_test"},
-                                                    {"l2_norm", "exceptional_test"},
-                                                    {"layer_norm", "exceptional_test"},
-                                                    {"linear", "exceptional_linear_test"},
-                                                    {"log_probability", "here"},
-                                                    {"quantize_activation", "reference_test, here"},
-                                                    {"residual", "exceptional_test"},
-                                                    {"rms_norm", "exceptional_test"},
-                                                    {"rms_norm_quantize", "fused_test"},
-                                                    {"rope", "here"},
-                                                    {"rope_frequencies", "here"},
-                                                    {"rope_table", "here"},
-                                                    {"sample", "sampler_test"},
-                                                    {"select_rows", "here"},
-                                                    {"soft_cap", "exceptional_test"}};
-
-TEST(F8_ExceptionalCoverage, NoFamilyIsWithoutATest) {
-  for (const auto *contracts : {&Data::get().contracts, &Data::get().composed})
-    for (const auto &[id, contract] : *contracts)
-      EXPECT_TRUE(kTested.contains(contract["family"].get<std::string>())) << id;
-}
-
-std::vector<std::string> contractsOf(const std::string &family) {
-  std::vector<std::string> ids;
-  for (const auto &[id, contract] : Data::get().contracts)
-    if (contract["family"] == family)
-      ids.push_back(id);
-  EXPECT_FALSE(ids.empty());
-  return ids;
-}
 
 /// One rotation of (x0, x1) by the cosine and sine given, among others of 1 by no angle.
 std::pair<float, float> rotated(const std::string &contract, float x0, float x1, float c, float s) {
@@ -81,7 +44,7 @@ std::pair<float, float> rotated(const std::string &contract, float x0, float x1,
 }
 
 TEST(F8_Exceptional, ARotationOfNaNInfinityAndSubnormals) {
-  for (const std::string &id : contractsOf("rope")) {
+  for (const std::string &id : Data::get().contractsOf("rope")) {
     const bool isHalf = Data::get().contracts.at(id)["operands"]["out"]["storage"] == "f16";
     const float largest = isHalf ? 65504 : kLargest, least = isHalf ? 0x1p-24f : 0x1p-149f;
     const auto nan = rotated(id, kNaN, 1, 0.8f, 0.6f);
@@ -98,7 +61,7 @@ TEST(F8_Exceptional, ARotationOfNaNInfinityAndSubnormals) {
 }
 
 TEST(F8_Exceptional, ATableOfAnglesBeyondTheLimitAndOfNaN) {
-  for (const std::string &id : contractsOf("rope_table")) {
+  for (const std::string &id : Data::get().contractsOf("rope_table")) {
     const auto tableOf = [&](int32_t position, double frequency) {
       auto problem = makeProblem(id, {{"rows", 1}, {"rope_dims", 4}}, {.positions = {position}});
       reference::writeF64(problem->buffers.at("frequencies").base(), 1, frequency); // pair 1's
@@ -121,7 +84,7 @@ TEST(F8_Exceptional, ATableOfAnglesBeyondTheLimitAndOfNaN) {
 
 TEST(F8_Exceptional, FrequenciesOfFactorsThatAreNoNumbers) {
   size_t tested = 0;
-  for (const std::string &id : contractsOf("rope_frequencies")) {
+  for (const std::string &id : Data::get().contractsOf("rope_frequencies")) {
     auto problem = makeProblem(id, {{"rope_dims", 8}}, {});
     if (!problem->buffers.contains("factors"))
       continue;
@@ -140,7 +103,7 @@ TEST(F8_Exceptional, FrequenciesOfFactorsThatAreNoNumbers) {
 }
 
 TEST(F8_Exceptional, ALogProbabilityOfNaNInfinityAndOverflow) {
-  for (const std::string &id : contractsOf("log_probability")) {
+  for (const std::string &id : Data::get().contractsOf("log_probability")) {
     const bool isHalf = Data::get().contracts.at(id)["operands"]["logits"]["storage"] == "f16";
     const float large = isHalf ? 65504 : kLargest;
     const auto of = [&](std::vector<float> logits) { // of token 0
@@ -167,7 +130,7 @@ TEST(F8_Exceptional, ALogProbabilityOfNaNInfinityAndOverflow) {
 
 // The last row is copied with all that it holds.
 TEST(F8_Exceptional, ARowIsSelectedWithItsNaNAndZeros) {
-  for (const std::string &id : contractsOf("select_rows")) {
+  for (const std::string &id : Data::get().contractsOf("select_rows")) {
     auto problem = makeProblem(id, {{"rows", 1}, {"n", 4}}, {});
     const std::string &storage = problem->call.operands.at("input").storage;
     const int64_t first = 4 * problem->call.rows.outputRow[0];
@@ -209,7 +172,7 @@ Codes codesOf(const std::string &id, const std::vector<float> &values) {
 }
 
 TEST(F8_Exceptional, CodesOfABlockThatIsNotFiniteAreZero) {
-  for (const std::string &id : contractsOf("quantize_activation"))
+  for (const std::string &id : Data::get().contractsOf("quantize_activation"))
     for (const float value : {kNaN, kInfinite, -kInfinite}) {
       const Codes found = codesOf(id, {1, value, 3});
       EXPECT_EQ(found.codes, std::vector<int>({0, 0, 0})) << id;
@@ -253,7 +216,7 @@ TEST(F8_Exceptional, AnInverseThatOverflows) {
 
 // Values of every storage that keys and values may have: an infinite value or block.
 TEST(F8_Exceptional, AnInfiniteValueIsInItsColumnsAlone) {
-  for (const std::string &id : contractsOf("attention")) {
+  for (const std::string &id : Data::get().contractsOf("attention")) {
     const auto outWith = [&](float value) {
       auto problem = makeProblem(id, {{"rows", 1}, {"heads", 2}, {"kv_heads", 1}, {"head_dim", 64}},
                                  {.positions = {3}});

@@ -6,6 +6,7 @@
 #include "tests/conformance/GgmlRecord.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -30,6 +31,13 @@ TEST_P(C8_GgmlOps, ReferenceGivesTheBitsOfGgml) {
     ASSERT_TRUE(one.tolerance) << one.name;
     EXPECT_LE(distance.worstOfTolerance, 1) << one.name << ": up to " << distance.worstAbs;
   }
+  const double allowed = one.isExact ? 0 : 1;
+  const double error =
+      one.isExact ? static_cast<double>(distance.different) : distance.worstOfTolerance;
+  // For the table of the gate.
+  RecordProperty("oracle", "ggml");
+  RecordProperty("contract", one.contract);
+  RecordProperty("error_over_allowed", std::to_string(error <= allowed ? error : INFINITY));
 }
 
 std::string caseName(const testing::TestParamInfo<size_t> &info) {

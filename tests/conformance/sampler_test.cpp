@@ -12,9 +12,27 @@ namespace {
 
 using reference::SampleRequest;
 
+/// What each contract of the family gives, by its own words.
+class F11_Sampler : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override { RecordProperty("contract", GetParam()); } // for its evidence record
+  const nlohmann::json &contract() const { return Data::get().contracts.at(GetParam()); }
+  std::string storage() const { return contract()["operands"]["logits"]["storage"]; }
+
+  int32_t draw(const std::vector<float> &logits, const SampleRequest &request) const {
+    return drawBy(GetParam(), logits, request);
+  }
+  static int32_t drawBy(const std::string &contract, const std::vector<float> &logits,
+                        const SampleRequest &request);
+};
+
+INSTANTIATE_TEST_SUITE_P(, F11_Sampler, testing::ValuesIn(Data::get().contractsOf("sample")),
+                         [](const auto &info) { return info.param; });
+
 // The known-answer vectors that Random123 1.14 publishes for philox4x32 with 10 rounds
 // (kat_vectors).
-TEST(F11_Sampler, PhiloxKnownAnswers) {
+TEST_P(F11_Sampler, PhiloxKnownAnswers) {
+  ASSERT_EQ(contract()["random"], "philox4x32_10");
   struct Vector {
     std::array<uint32_t, 4> counter;
     std::array<uint32_t, 2> key;
@@ -33,8 +51,8 @@ TEST(F11_Sampler, PhiloxKnownAnswers) {
   EXPECT_NE(reference::philox4x32({0, 0, 0, 0}, {0, 0}, 9), vectors[0].expected);
 }
 
-int32_t draw(const std::vector<float> &logits, const SampleRequest &request,
-             const std::string &contract = "sample_philox_v0") {
+int32_t F11_Sampler::drawBy(const std::string &contract, const std::vector<float> &logits,
+                            const SampleRequest &request) {
   auto problem =
       makeProblem(contract, {{"rows", 1}, {"vocabulary", static_cast<int64_t>(logits.size())}}, {});
   for (size_t i = 0; i < logits.size(); ++i)
@@ -48,21 +66,21 @@ int32_t draw(const std::vector<float> &logits, const SampleRequest &request,
   return token;
 }
 
-TEST(F11_Sampler, GreedyTakesTheLargestAndTiesTakeTheLowestId) {
+TEST_P(F11_Sampler, GreedyTakesTheLargestAndTiesTakeTheLowestId) {
   EXPECT_EQ(draw({1, 3, 2}, {}), 1);
   EXPECT_EQ(draw({1, 3, 3, 3}, {}), 1);
   EXPECT_EQ(draw({-0.0f, 0.0f}, {}), 0);
   EXPECT_EQ(draw({5}, {}), 0);
 }
 
-TEST(F11_Sampler, NonFiniteLogitsAreRejected) {
+TEST_P(F11_Sampler, NonFiniteLogitsAreRejected) {
   for (const float bad : {std::nanf(""), INFINITY, -INFINITY}) {
     EXPECT_EQ(draw({1, bad, 2}, {}), -1);
     EXPECT_EQ(draw({1, bad, 2}, {.temperature = 1}), -1);
   }
 }
 
-TEST(F11_Sampler, RepetitionPenaltyCountsATokenOnce) {
+TEST_P(F11_Sampler, RepetitionPenaltyCountsATokenOnce) {
   // 4 / 1.5 < 3; twice would change nothing here, and once does not reach 1.
   EXPECT_EQ(draw({4, 3, 1}, {.repeatPenalty = 1.5f, .recent = {0}}), 1);
   EXPECT_EQ(draw({4, 2, 1}, {.repeatPenalty = 1.5f, .recent = {0, 0, 0}}), 0);
@@ -70,7 +88,7 @@ TEST(F11_Sampler, RepetitionPenaltyCountsATokenOnce) {
   EXPECT_EQ(draw({-1, -1.2f}, {.repeatPenalty = 1.5f, .recent = {0}}), 1);
 }
 
-TEST(F11_Sampler, TruncationLeavesTheRightCandidates) {
+TEST_P(F11_Sampler, TruncationLeavesTheRightCandidates) {
   for (uint64_t position = 0; position < 200; ++position) {
     SampleRequest request{.temperature = 5, .topK = 2, .seed = 11, .position = position};
     EXPECT_NE(draw({3, 2, 1}, request), 2);
@@ -87,7 +105,7 @@ TEST(F11_Sampler, TruncationLeavesTheRightCandidates) {
   }
 }
 
-TEST(F11_Sampler, SameSeedSameTokenAndTheRightFrequencies) {
+TEST_P(F11_Sampler, SameSeedSameTokenAndTheRightFrequencies) {
   const std::vector<float> logits{0, std::log(2.0f), std::log(5.0f)};
   std::array<int, 3> count{};
   constexpr int draws = 2000;
@@ -106,8 +124,18 @@ TEST(F11_Sampler, SameSeedSameTokenAndTheRightFrequencies) {
 }
 
 // Logits of binary16 are widened exactly, so that they draw what the same values draw in binary32.
-TEST(F11_Sampler, LogitsOfBinary16DrawAsTheirValues) {
-  const std::string half = "sample_philox_f16_v0";
+TEST_P(F11_Sampler, LogitsOfBinary16DrawAsTheirValues) {
+  // The same words over logits of the other width.
+  const bool half = storage() == "f16";
+  std::string other;
+  for (const std::string &id : Data::get().contractsOf("sample")) {
+    nlohmann::json same = Data::get().contracts.at(id);
+    same["id"] = contract()["id"];
+    same["operands"] = contract()["operands"];
+    if (id != GetParam() && same == contract())
+      other = id;
+  }
+  ASSERT_NE(other, "");
   Random random(11);
   for (uint64_t position = 0; position < 50; ++position) {
     std::vector<float> logits(40); // multiples of 2^-6 below 4
@@ -115,24 +143,28 @@ TEST(F11_Sampler, LogitsOfBinary16DrawAsTheirValues) {
       logit = static_cast<float>(random.below(512) - 256) / 64;
     const SampleRequest request{
         .temperature = 1, .topP = 0.9f, .repeatPenalty = 1.3f, .position = position, .recent = {3}};
-    EXPECT_EQ(draw(logits, request, half), draw(logits, request));
+    EXPECT_EQ(draw(logits, request), drawBy(other, logits, request));
   }
-  EXPECT_EQ(draw({1, 1.0001f}, {}), 1);
-  EXPECT_EQ(draw({1, 1.0001f}, {}, half), 0) << "equal in binary16: the lowest id";
-  EXPECT_EQ(draw({1, 70000, 2}, {}, half), -1) << "an infinity in binary16";
-  EXPECT_EQ(draw({1, std::nanf(""), 2}, {.temperature = 1}, half), -1);
+  // Equal in binary16, so that the lowest id is taken; an infinity there.
+  EXPECT_EQ(draw({1, 1.0001f}, {}), half ? 0 : 1);
+  EXPECT_EQ(draw({1, 70000, 2}, {}), half ? -1 : 1);
+  EXPECT_EQ(draw({1, std::nanf(""), 2}, {.temperature = 1}), -1);
 }
 
-// The first word of counter (position 5, stream 0), key 0 decides: u is taken from its upper 24
-// bits.
-TEST(F11_Sampler, TheUniformIsTheFirstWord) {
-  const auto word = reference::philox4x32({5, 0, 0, 0}, {0, 0}, 10)[0];
-  const float u = static_cast<float>(word >> 8) * 0x1p-24f;
-  for (int n : {3, 10, 100}) {
-    const std::vector<float> flat(n, 1.5f);
-    EXPECT_EQ(draw(flat, {.temperature = 1, .position = 5}),
-              static_cast<int32_t>(std::floor(u * static_cast<float>(n))));
-  }
+// The published vectors again, through the op: the upper 24 bits of the first word are u, and of
+// position, stream and seed each has its words of counter and key.
+TEST_P(F11_Sampler, TheUniformIsTheFirstWord) {
+  const SampleRequest zeros{.temperature = 1};
+  const SampleRequest digits{.temperature = 1,
+                             .seed = 0x299f31d0a4093822,
+                             .stream = 0x0370734413198a2e,
+                             .position = 0x85a308d3243f6a88};
+  for (const auto &[request, word] : {std::pair(zeros, 0x6627e8d5u), {digits, 0xd16cfe09u}})
+    for (const int n : {3, 10, 100}) {
+      const double u = static_cast<double>(word >> 8) * 0x1p-24;
+      EXPECT_EQ(draw(std::vector<float>(n, 1.5f), request),
+                static_cast<int32_t>(std::floor(u * n)));
+    }
 }
 
 } // namespace

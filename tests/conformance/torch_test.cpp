@@ -1,8 +1,9 @@
 //===- torch_test.cpp - the reference against PyTorch ---------------------===//
 //
-// What PyTorch made of small inputs stands in tests/data/torch (scripts/evidence/record_torch.py),
-// each case with the fraction of its largest result within which the contract, as the reference
-// runs it, has to be. PyTorch keeps other orders, so the bits differ; the meaning must not.
+// What PyTorch made of small inputs stands in tests/data/torch (scripts/evidence/record_torch.py).
+// The contract, as the reference runs it, has to be within a fraction of the largest result of each
+// case: `toleranceOf`, which the record repeats. PyTorch keeps other orders, so the bits differ;
+// the meaning must not.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Reference/Storage.h"
@@ -19,6 +20,20 @@ const nlohmann::json &record() {
   static const nlohmann::json json =
       nlohmann::json::parse(std::ifstream(WRIT_SOURCE_DIR "/tests/data/torch/ops.json"));
   return json;
+}
+
+bool isOfBfloat16(const nlohmann::json &entry) {
+  const nlohmann::json &operands = Data::get().contracts.at(entry["contract"])["operands"];
+  return std::any_of(operands.begin(), operands.end(),
+                     [](const nlohmann::json &operand) { return operand["storage"] == "bf16"; });
+}
+
+/// What a case is allowed: both sides round in orders of their own, in bfloat16 PyTorch also its
+/// result; far from zero a mean is taken off that is 16 times what is left.
+double toleranceOf(const nlohmann::json &entry) {
+  return isOfBfloat16(entry)                           ? 0x1p-8
+         : entry["name"] == "layer_norm_far_from_zero" ? 0x1p-16
+                                                       : 0x1p-20;
 }
 
 /// The hexadecimal digits of little-endian binary32 values.
@@ -70,24 +85,38 @@ double differenceFromTorch(Problem &problem, const nlohmann::json &entry) {
   return difference / largest;
 }
 
-TEST(C8_PyTorch, TheReferenceIsWithinTheRecordedTolerance) {
-  ASSERT_GE(record()["cases"].size(), 20u);
-  for (const auto &entry : record()["cases"]) {
-    auto problem = problemOf(entry);
-    EXPECT_LE(differenceFromTorch(*problem, entry), entry["tolerance"].get<double>())
-        << entry["name"];
-  }
+class C8_PyTorchOps : public testing::TestWithParam<size_t> {};
+
+TEST_P(C8_PyTorchOps, TheReferenceIsWithinTheTolerance) {
+  const nlohmann::json &entry = record()["cases"][GetParam()];
+  EXPECT_EQ(entry["tolerance"], toleranceOf(entry)) << "PyTorch is asked again with another one";
+  auto problem = problemOf(entry);
+  const double difference = differenceFromTorch(*problem, entry);
+  EXPECT_LE(difference, toleranceOf(entry));
+  // For the table of the gate.
+  RecordProperty("oracle", "PyTorch");
+  RecordProperty("contract", entry["contract"].get<std::string>());
+  RecordProperty("error_over_allowed", std::to_string(difference / toleranceOf(entry)));
 }
 
-// Negative control: the tolerance sees an operand that is scaled by a hair.
+INSTANTIATE_TEST_SUITE_P(, C8_PyTorchOps, testing::Range<size_t>(0, record()["cases"].size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           return record()["cases"][info.param]["name"].get<std::string>();
+                         });
+
+TEST(C8_PyTorch, ManyOpsAreRecorded) {
+  EXPECT_GE(record()["cases"].size(), 20u);
+}
+
+// Negative control: the tolerance sees an operand of which each second element is scaled by a hair,
+// by what no tolerance decides.
 TEST(C8_PyTorch, ASlightlyOtherOperandIsSeen) {
   for (const auto &entry : record()["cases"]) {
     auto problem = problemOf(entry);
-    const double tolerance = entry["tolerance"];
     for (const char *operand : {"weight", "gate", "logits", "input"})
       if (problem->buffers.contains(operand)) {
         std::vector<float> values = problem->values(operand);
-        const auto factor = static_cast<float>(1 + 8 * std::max(tolerance, 0x1p-10));
+        const float factor = isOfBfloat16(entry) ? 1 + 0x1p-5f : 1 + 0x1p-7f;
         for (size_t i = 0; i < values.size(); ++i)
           values[i] *= i % 2 ? factor : 1.0f; // a norm takes a common factor out again
         if (problem->call.operands.at(operand).storage == "bf16")
@@ -96,7 +125,7 @@ TEST(C8_PyTorch, ASlightlyOtherOperandIsSeen) {
         put(*problem, operand, values);
         break;
       }
-    EXPECT_GT(differenceFromTorch(*problem, entry), tolerance) << entry["name"];
+    EXPECT_GT(differenceFromTorch(*problem, entry), toleranceOf(entry)) << entry["name"];
   }
 }
 
@@ -116,8 +145,7 @@ TEST(C8_PyTorch, AnotherNumberOrFunctionIsSeen) {
       continue;
     if (problem->family() == "l2_norm")
       problem->call.numbers["epsilon"] = 100; // more than the root
-    EXPECT_GT(differenceFromTorch(*problem, entry), entry["tolerance"].get<double>())
-        << entry["name"];
+    EXPECT_GT(differenceFromTorch(*problem, entry), toleranceOf(entry)) << entry["name"];
     ++seen;
   }
   EXPECT_GE(seen, 15u);

@@ -139,7 +139,7 @@ open(given["gtest_output"].split(":", 1)[1], "w").write(json.dumps(report))
 
 
 class Measure(TestCase):
-    """The programs that measure are the project's own; here others stand in their place, but for the long test."""
+    """The programs that measure are the project's own; where it says so, others stand in their place."""
 
     def programs(self, **fates):
         folder = self.folder()
@@ -177,6 +177,21 @@ class Measure(TestCase):
         out, err = self.measure(["--programs", self.folder()], code=1)
         self.assertEqual(err.count("unresolved: kernels_test compared nothing of it"), len(self.providers()))
         self.assertNotIn("\nmeasured", out)
+
+    def test_C7_TheProjectsOwnProgramsMeasureOneProvider(self):
+        one, folder = self.providers()[-1], self.folder()
+        for name in ("kernels_test", "threaded_test"):
+            own = harness.BUILD / "bin" / name
+            self.assertTrue(own.exists(), f"{own} was not built")
+            # Of two filters the last one counts.
+            (folder / name).write_text(f'#!/bin/sh\nexec {own} "$@" "--gtest_filter=*BitForBit/{one}_scalar_*"\n')
+            (folder / name).chmod(0o755)
+        out, err = self.measure(["--programs", folder], code=1)
+        measured = [line for line in out.splitlines() if line.startswith("measured")]
+        self.assertEqual(len(measured), 1, err)
+        self.assertIn(f"measured   provider '{one}'", measured[0])
+        self.assertNotIn(f"provider '{one}'", err)
+        self.assertEqual(err.count("unresolved: kernels_test compared nothing of it"), len(self.providers()) - 1)
 
     def test_C7_TheProjectsOwnProgramsMeasure_long(self):
         out, _ = self.measure([])

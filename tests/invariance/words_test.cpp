@@ -57,7 +57,7 @@ Outcome replaced(const json &contract, const std::string &field, const json &val
         if (bitsOf(contract, fill, first) != bitsOf(other, fill, first))
           return Outcome::changed;
     return Outcome::same;
-  } catch (const std::exception &) {
+  } catch (const reference::ReferenceError &) {
     return Outcome::refused;
   }
 }
