@@ -489,6 +489,18 @@ CircuitInstance Instantiation::run() {
 
 } // namespace
 
+std::set<std::string> givenNames(const InstanceOp &op) {
+  std::set<std::string> names;
+  const auto add = [&](const auto &entries) {
+    for (const auto &[name, value] : entries)
+      names.insert(name);
+  };
+  add(op.inputs);
+  add(op.weights);
+  add(op.numbers);
+  return names;
+}
+
 const Json &findCircuit(const Catalog &catalog, const ModelFile &model) {
   std::vector<const Json *> fitting;
   for (const auto &[id, circuit] : catalog.circuits()) {

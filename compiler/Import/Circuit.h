@@ -11,6 +11,7 @@
 #include "compiler/Resolve/Catalog.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct InstanceOp {
   std::map<std::string, std::string> contracts; ///< phase → "profile" or an id
   int64_t kvGroup = -1, kvLayer = -1;           ///< of ops that use the KV state
 };
+
+/// The numbers and operands that an op gives.
+std::set<std::string> givenNames(const InstanceOp &op);
 
 struct InstanceKvGroup {
   std::string storage;

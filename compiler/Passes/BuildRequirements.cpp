@@ -121,7 +121,7 @@ FlatSymbolRefAttr Builder::weightSymbol(const InstanceWeight &weight, mlir::Loca
 
 const Contract &Builder::contractFor(const InstanceOp &op, const std::string &phase,
                                      const Fields &fields, const std::string &wanted) {
-  std::string id = contractOf(catalog, profile, op.op, fields, wanted, op.location);
+  std::string id = contractOf(catalog, profile, op.op, fields, wanted, op.location, givenNames(op));
   auto it = catalog.contracts().find(id);
   if (it == catalog.contracts().end() || it->second.family != op.op)
     throw Error(op.location, "E202",

@@ -2,6 +2,7 @@
 #include "compiler/Resolve/Resolver.h"
 
 #include "compiler/Resolve/ReadCatalog.h"
+#include "compiler/Resolve/TakenNames.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -161,9 +162,44 @@ Resolution resolutionOf(const Contract &contract, const KernelMap &map) {
 
 } // namespace
 
+namespace {
+
+std::set<std::string> operandsAndNumbers(const TakenNames &taken) {
+  std::set<std::string> names;
+  for (const TakenNames::Takers *takers : {&taken.operands, &taken.numbers})
+    for (const auto &[name, words] : *takers)
+      names.insert(name);
+  return names;
+}
+
+/// What an op gives beyond its family's needs.
+std::set<std::string> beyondNeeds(const Catalog &catalog, const std::string &op,
+                                  const std::set<std::string> &given) {
+  std::set<std::string> beyond = operandsAndNumbers(takenInFamily(catalog, op));
+  std::erase_if(beyond, [&](const std::string &name) { return !given.contains(name); });
+  return beyond;
+}
+
+/// Those of `rules` whose contract takes `beyond`, no less and no more. A contract that there is
+/// not is left for its own message.
+std::vector<const ProfileRule *> rulesThatTake(const Catalog &catalog,
+                                               const std::vector<const ProfileRule *> &rules,
+                                               const std::set<std::string> &beyond) {
+  std::vector<const ProfileRule *> taking;
+  for (const ProfileRule *rule : rules) {
+    const auto contract = catalog.contracts().find(rule->contract);
+    if (contract == catalog.contracts().end() ||
+        operandsAndNumbers(takenBy(catalog, contract->second)) == beyond)
+      taking.push_back(rule);
+  }
+  return taking;
+}
+
+} // namespace
+
 std::string contractOf(const Catalog &catalog, const Profile &profile, const std::string &op,
                        const std::map<std::string, std::string> &fields, const std::string &wanted,
-                       const Location &location) {
+                       const Location &location, const std::set<std::string> &given) {
   const std::map<std::string, std::string> &defaults = catalog.families().at(op).optionalAttributes;
   std::vector<const ProfileRule *> fitting;
   for (const ProfileRule &rule : profile.rules) {
@@ -188,15 +224,28 @@ std::string contractOf(const Catalog &catalog, const Profile &profile, const std
                 fmt::format("profile '{}' has no contract for '{}' with {{{}}}", profile.id, op,
                             join(described)),
                 {{profile.json.at("rules").location(), "the profile's rules stand here"}});
-  if (fitting.size() > 1) {
-    std::vector<Note> notes;
-    for (const ProfileRule *rule : fitting)
-      notes.push_back({rule->location, fmt::format("this rule gives '{}'", rule->contract)});
+  const auto notes = [](const std::vector<const ProfileRule *> &rules) {
+    std::vector<Note> all;
+    for (const ProfileRule *rule : rules)
+      all.push_back({rule->location, fmt::format("this rule gives '{}'", rule->contract)});
+    return all;
+  };
+  if (const std::vector<const ProfileRule *> several = fitting; several.size() > 1) {
+    const std::set<std::string> beyond = beyondNeeds(catalog, op, given);
+    fitting = rulesThatTake(catalog, several, beyond);
+    if (fitting.empty())
+      throw Error(location, "E111",
+                  fmt::format("profile '{}' has no contract for '{}' with {{{}}} that takes {}",
+                              profile.id, op, join(described),
+                              beyond.empty() ? "nothing beside them"
+                                             : fmt::format("{}", fmt::join(beyond, " and "))),
+                  notes(several));
+  }
+  if (fitting.size() > 1)
     throw Error(location, "E112",
                 fmt::format("profile '{}' has {} rules for '{}' with {{{}}}; exactly one must fit",
                             profile.id, fitting.size(), op, join(described)),
-                notes);
-  }
+                notes(fitting));
   if (wanted != "profile" && wanted != fitting[0]->contract)
     throw Error(location, "E110",
                 fmt::format("'{}' requires contract '{}', but profile '{}' gives '{}'", op, wanted,

@@ -4,6 +4,7 @@
 #include "compiler/Resolve/Catalog.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,10 +48,12 @@ struct Candidate {
 };
 
 /// The contract id of an op under a profile. `wanted` is the circuit's required_contracts value:
-/// "profile", or an id that must equal the profile's (E110). E111: no rule; E112: two rules.
+/// "profile", or an id that must equal the profile's (E110). `given`: the numbers and operands that
+/// the op gives; of several rules that fit, the one counts whose contract takes the optional ones
+/// among them and no other (TakenNames.h). E111: no rule; E112: two rules.
 std::string contractOf(const Catalog &catalog, const Profile &profile, const std::string &op,
                        const std::map<std::string, std::string> &fields, const std::string &wanted,
-                       const Location &location);
+                       const Location &location, const std::set<std::string> &given = {});
 
 std::vector<Candidate> candidates(const Catalog &catalog, const Requirement &requirement);
 

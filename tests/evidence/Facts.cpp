@@ -153,7 +153,8 @@ Op Facts::makeOp(const writ_call_info &info, const std::string &phase) {
                 {"out", op.name.substr(source.size() + 1)}};
   const std::string id =
       contractOf(catalog, catalog.profiles().at(profile), op.family, fields, wanted,
-                 found == byName.end() ? Location() : found->second->location);
+                 found == byName.end() ? Location() : found->second->location,
+                 found == byName.end() ? std::set<std::string>() : givenNames(*found->second));
   if (id != info.contract)
     throw Fault(op.name + ": the package has contract '" + info.contract +
                 "', the profile gives '" + id + "'");

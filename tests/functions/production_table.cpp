@@ -35,6 +35,7 @@ constexpr writ::test::Production kTable[] = {
     WRIT_SCALAR(exp_f32_ggml_v0, expF32Ggml),
     WRIT_SCALAR(silu_f32_ggml_v0, siluF32Ggml),
     WRIT_SCALAR(tanh_f32_v0, tanhF32),
+    WRIT_LANES(tanh_f32_v0, tanhLanes),
     WRIT_SCALAR(gelu_f16_ggml_v0, geluF16Ggml),
 };
 

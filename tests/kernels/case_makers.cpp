@@ -293,6 +293,11 @@ void makeAttention(KernelCase &test, Values values, Random &random) {
   test.floats = {{"attr:scale", 1.0f / std::sqrt(static_cast<float>(headDim))}};
   addKv(test, kvHeads, headDim, rows, pick(random, {1, 31, 32, 33, 100, 257, 700}), values, random);
   addFloats(test, "operand:q", rows * heads * headDim, values, random);
+  for (const auto &argument : test.map.at("arguments"))
+    if (argument.at("bind") == "attr:soft_cap")
+      test.floats["attr:soft_cap"] = 3.0f; // scores reach it
+    else if (argument.at("bind") == "operand:sinks")
+      addFloats(test, "operand:sinks", heads, values, random);
   addOutput(test, "operand:out", "f32", rows * heads * headDim * 4);
 }
 
@@ -302,6 +307,8 @@ void makeElementwise(KernelCase &test, Values values, Random &random) {
   for (const auto &argument : test.map.at("arguments"))
     if (argument.at("type") == "input" && argument.at("bind") != "rows.output_row")
       addFloats(test, argument.at("bind"), rows * n, values, random);
+    else if (argument.at("bind") == "attr:cap")
+      test.floats["attr:cap"] = 1.5f;
   addOutput(test, "operand:out", "f32", rows * n * 4);
 }
 
@@ -374,6 +381,7 @@ const std::map<std::string, Maker> makers = {{"embedding", makeEmbedding},
                                              {"attention", makeAttention},
                                              {"gate", makeElementwise},
                                              {"residual", makeElementwise},
+                                             {"soft_cap", makeElementwise},
                                              {"select_rows", makeSelectRows},
                                              {"sample", makeSample},
                                              {"log_probability", makeLogProbability}};

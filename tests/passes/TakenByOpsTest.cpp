@@ -17,9 +17,14 @@ CircuitInstance tinyInstance() {
   return instantiate(catalog(), findCircuit(catalog(), model), model);
 }
 
-/// The attention of the portable profile under another contract.
+/// The causal attention of the portable profile under one other contract, whatever an op gives.
 Profile portableWith(const std::string &contract) {
   Profile profile = catalog().profiles().at("portable");
+  std::set<std::string> seen; // by storage
+  std::erase_if(profile.rules, [&](const ProfileRule &rule) {
+    return rule.op == "attention" && rule.match.at("mask") == "causal" &&
+           !seen.insert(rule.match.at("kv")).second;
+  });
   for (ProfileRule &rule : profile.rules)
     if (rule.op == "attention" && rule.match.at("mask") == "causal")
       rule.contract = contract;
@@ -73,6 +78,39 @@ TEST(TakenByOps, C1_E202_ANumberThatAWordOfTheContractTakesIsNeeded) {
       "[E202] 'blk.0.attention' gives no operand 'sinks', which 'fp32_logit_after_keys' of 'sinks' "
       "takes in its contract 'attention_f16_kv_sinks_tiles32_chunks256_v0'\n"
       "the word stands here");
+}
+
+/// Of the portable profile's rules for one storage and mask, that whose contract takes what the op
+/// gives; each has its kernel.
+TEST(TakenByOps, C1_AProfileChoosesByWhatAnOpGives) {
+  const Profile &portable = catalog().profiles().at("portable");
+  const std::map<std::string, std::string> fields = {{"kv", "f16"}, {"mask", "causal"}};
+  const auto chosen = [&](const std::set<std::string> &given) {
+    return contractOf(catalog(), portable, "attention", fields, "profile", {}, given);
+  };
+  EXPECT_EQ(chosen({"scale"}), "attention_f16_kv_tiles32_chunks256_v0");
+  EXPECT_EQ(chosen({"q", "scale", "soft_cap"}), kCapped);
+  EXPECT_EQ(chosen({"sinks", "scale"}), "attention_f16_kv_sinks_tiles32_chunks256_v0");
+  EXPECT_EQ(refusal(
+                portable, [](InstanceOp &op) { op.numbers["soft_cap"] = 50; }, true),
+            "");
+}
+
+TEST(TakenByOps, C3_E111_WhatNoContractTakesTogetherIsRefused) {
+  const Profile &portable = catalog().profiles().at("portable");
+  try {
+    contractOf(catalog(), portable, "attention", {{"kv", "f16"}, {"mask", "causal"}}, "profile", {},
+               {"scale", "sinks", "soft_cap"});
+    FAIL() << "no contract takes both";
+  } catch (const Error &error) {
+    const Diagnostic &fault = error.diagnostics().front();
+    EXPECT_EQ(fault.code, "E111");
+    EXPECT_EQ(fault.message, "profile 'portable' has no contract for 'attention' with {kv=f16, "
+                             "mask=causal} that takes sinks and soft_cap");
+    ASSERT_EQ(fault.notes.size(), 3u);
+    EXPECT_EQ(fault.notes[1].message,
+              "this rule gives 'attention_f16_kv_soft_cap_tiles32_chunks256_v0'");
+  }
 }
 
 // A contract that nobody provides yet is refused by its name, with what there is.

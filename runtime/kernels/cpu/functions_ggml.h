@@ -1,7 +1,6 @@
 //===- functions_ggml.h - ggml's elementary functions ---------------------===//
 //
-// exp_f32_ggml_v0, silu_f32_ggml_v0, tanh_f32_v0 and gelu_f16_ggml_v0 of contracts/functions.json,
-// step by step.
+// exp_f32_ggml_v0, silu_f32_ggml_v0 and gelu_f16_ggml_v0 of contracts/functions.json, step by step.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -38,28 +37,6 @@ inline float expF32Ggml(float x) {
 
 inline float siluF32Ggml(float x) {
   return x / (1.0f + expF32Ggml(0.0f - x));
-}
-
-/// tanh_f32_v0.
-inline float tanhF32(float x) {
-  constexpr float kNear = 0x1.4p-1f;
-  constexpr float kT0 = -0x1.555532p-2f, kT1 = 0x1.110726p-3f, kT2 = -0x1.b83c5cp-5f,
-                  kT3 = 0x1.5226a2p-6f, kT4 = -0x1.75e1e4p-8f;
-  if (x == 0.0f)
-    return x;
-  const float a = __builtin_fabsf(x), z = x * x;
-  float t;
-  if (a < kNear) {
-    float p = kT4;
-    p = __builtin_fmaf(p, z, kT3);
-    p = __builtin_fmaf(p, z, kT2);
-    p = __builtin_fmaf(p, z, kT1);
-    p = __builtin_fmaf(p, z, kT0);
-    t = __builtin_fmaf(p, z * a, a);
-  } else {
-    t = 1.0f - 2.0f / (expF32(a + a) + 1.0f);
-  }
-  return x < 0.0f ? -t : t;
 }
 
 inline float geluF16Ggml(float x) {

@@ -5,9 +5,9 @@
 //   where the window is kNoWindow
 //
 // Keys lie in tiles of 32 and chunks of 256 at absolute positions. A chunk starts from m = -inf, l
-// = o = 0 (tile.h); chunks are merged ascending, the first that a query sees being copied; out =
-// rn(o * rn(1 / l)). What no query of a block sees is never read, nor is a page that holds nothing
-// else looked up.
+// = o = 0 (tile.h); chunks are merged ascending, the first that a query sees being copied, then the
+// sink of the head, where there are sinks (f32 [heads]); out = rn(o * rn(1 / l)). What no query of
+// a block sees is never read, nor is a page that holds nothing else looked up.
 //
 // A unit is one query, a head of a row. Rows of one sequence that follow each other are taken in
 // blocks, ordered as rowOf says; in a block the queries of a KV head are neighbours: unit = (block,
@@ -55,7 +55,7 @@ struct Query {
   const float *q;
   float *out;
   KeyRange visible; ///< positions that it sees
-  int64_t kvHead;
+  int64_t head, kvHead;
   float *partial; ///< where the state of its first chunk goes; null: chunks are merged here
   SoftmaxState total;
   float *values, *chunkValues; ///< those of the chunk at hand; those of any but its first
@@ -198,7 +198,8 @@ void addRun(const Block &block, const Tile &tile, KeyRange run, const void *cons
 }
 
 /// Scores into p, for the tile's active queries.
-inline void softenTile(const Block &block, const Tile &tile, Scratch &scratch) {
+template <typename Cap>
+void softenTile(const Block &block, const Tile &tile, Cap cap, Scratch &scratch) {
   const bool all = tile.count == block.count;
   for (int64_t i = 0; i < tile.count; i += kLanes) {
     const int64_t queries = least(kLanes, tile.count - i);
@@ -213,7 +214,7 @@ inline void softenTile(const Block &block, const Tile &tile, Scratch &scratch) {
       l = sums;
     }
     Lanes most = load(m), sum = load(l);
-    store(tileSoftmax(queries, scratch.p + i, tile.seen + i, most, sum), scratch.alpha + i);
+    store(tileSoftmax(queries, scratch.p + i, tile.seen + i, cap, most, sum), scratch.alpha + i);
     store(most, m);
     store(sum, l);
     if (!all)
@@ -225,9 +226,9 @@ inline void softenTile(const Block &block, const Tile &tile, Scratch &scratch) {
 }
 
 /// The block against one tile: the keys of all KV heads, then the values.
-template <typename Rows>
+template <typename Rows, typename Cap>
 void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headDim, float scale,
-             Scratch &scratch) {
+             Cap cap, Scratch &scratch) {
   const int64_t bytes = Rows::bytes(headDim);
   KeyRange runs[kMaxQueries];
   int64_t count = 0, most = 0, valueCalls = 0;
@@ -254,7 +255,7 @@ void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headD
       scoreRun<F32Rows, NoLines>(block, tile, runs[i], scratch.widened.k, 0, all, headDim, scale,
                                  scratch, values);
     }
-    softenTile(block, tile, scratch);
+    softenTile(block, tile, cap, scratch);
     RowsAhead keys(next ? next->k : nullptr, kTileKeys, row, valueCalls);
     for (int64_t i = 0; i < count; ++i) {
       widenRows<Rows>(tile.rows.v, ofHead(runs[i]), tile.wanted, headDim, scratch.data.v);
@@ -272,7 +273,7 @@ void runTile(Block &block, const Tile &tile, const TileRows *next, int64_t headD
       scoreRun<Rows, Lines>(block, tile, runs[i], tile.rows.k, ofHead(runs[i]), {first, after},
                             headDim, scale, scratch, ahead);
   }
-  softenTile(block, tile, scratch);
+  softenTile(block, tile, cap, scratch);
   for (int64_t first = 0; first < kTileKeys; first += step) {
     const int64_t after = first + step;
     RowsAhead ahead(after < kTileKeys ? tile.rows.v + after
@@ -336,14 +337,14 @@ void runBlock(const Args &args, Block &block, Scratch &scratch) {
     starts = false;
     if (tile.count > 0)
       runTile<Rows>(block, tile, next.count > 0 ? &next.rows : nullptr, headDim, args.scale,
-                    scratch);
+                    capOf(args), scratch);
     if (after % kChunkKeys == 0 || after >= block.visible.end)
       for (int64_t i = 0; i < block.count; ++i)
         endChunk(args, block.queries[i], chunk, scratch.maxima[i], scratch.sums[i]);
   }
   for (int64_t i = 0; i < block.count; ++i)
     if (!block.queries[i].partial)
-      writeOutput(block.queries[i].total, headDim, block.queries[i].out);
+      finishQuery(args, block.queries[i].total, block.queries[i].head, block.queries[i].out);
 }
 
 /// Collects queries into blocks and runs them.
@@ -372,6 +373,7 @@ template <typename Rows, typename Args> struct Queue {
     query.q = static_cast<const float *>(args.q) + at;
     query.out = static_cast<float *>(args.out) + at;
     query.visible = visible;
+    query.head = head;
     query.kvHead = head / (args.heads / args.kv_heads);
     query.partial = partial;
     block.visible = {least(visible.begin, block.visible.begin),
@@ -461,7 +463,7 @@ void mergeParts(const Args &args, int64_t window, int64_t begin, int64_t end) {
     total.values = values;
     for (int64_t chunk = 1; chunk < chunks; ++chunk)
       mergeChunk(total, keptState(state + chunk * stateStride(args), args.head_dim), args.head_dim);
-    writeOutput(total, args.head_dim,
+    finishQuery(args, total, head,
                 static_cast<float *>(args.out) + (row * args.heads + head) * args.head_dim);
   }
 }

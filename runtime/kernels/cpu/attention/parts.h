@@ -19,6 +19,24 @@ inline int64_t chunkOf(int64_t position) {
   return position / kChunkKeys * kChunkKeys;
 }
 
+// What an attention does beyond the plain one is in its argument block, as its map says: a block
+// without the argument compiles to a body without the work.
+
+template <typename Args> auto capOf(const Args &args) {
+  if constexpr (requires { args.soft_cap; })
+    return SoftCap{args.soft_cap};
+  else
+    return NoCap{};
+}
+
+/// The end of a query: all of its keys are in `total`.
+template <typename Args>
+void finishQuery(const Args &args, SoftmaxState &total, int64_t head, float *out) {
+  if constexpr (requires { args.sinks; })
+    mergeSink(total, static_cast<const float *>(args.sinks)[head], args.head_dim);
+  writeOutput(total, args.head_dim, out);
+}
+
 /// The positions that the queries of a row see.
 template <typename Args> KeyRange visibleTo(const Args &args, int64_t window, int64_t row) {
   const int64_t keys = static_cast<const int32_t *>(args.position)[row] + 1;

@@ -7,6 +7,9 @@
 //   l = fma(l, alpha, tree32(p, unseen +0)); o = rn(o * alpha), then o = fma(p, v, o), keys
 //   ascending
 //
+// With a soft-cap, score = rn(cap * tanh(rn(score / cap))) before anything looks at it; with sinks,
+// a score without a value is merged when all keys are (mergeSink).
+//
 // Every (query, key) has a dot of its own and every (query, dimension) a sum of its own, so that
 // how many of them lie in registers together is free: a vector of keys or values is loaded, and
 // widened from its storage, once for `kQueryGroup` queries.
@@ -236,12 +239,28 @@ inline void keyScoresOf(int64_t queries, const float *const *q, const void *cons
   }
 }
 
+/// What a kernel does with a score after its scale: nothing, or the soft-cap.
+struct NoCap {
+  void apply(float *) const {}
+};
+struct SoftCap {
+  float cap;
+
+  /// Those of keys that nobody sees, too: they hold anything, and are overwritten.
+  void apply(float *scores) const {
+    for (int64_t j = 0; j < kTileKeys; j += kLanes)
+      store(capLanes(load(scores + j), cap), scores + j);
+  }
+};
+
 /// Turns the scores of 1 .. 16 queries into p in place, moves their maxima and sums (lane i: query
 /// i), and returns alpha.
-inline Lanes tileSoftmax(int64_t queries, float (*scores)[kTileKeys], const KeyRange *seen,
+template <typename Cap>
+inline Lanes tileSoftmax(int64_t queries, float (*scores)[kTileKeys], const KeyRange *seen, Cap cap,
                          Lanes &maxima, Lanes &sums) {
   Lanes v[kLanes];
   for (int64_t i = 0; i < queries; ++i) {
+    cap.apply(scores[i]);
     fillUnseen(seen[i], -kInfinity, scores[i]);
     v[i] = maximum(load(scores[i]), load(scores[i] + kLanes));
   }
@@ -372,6 +391,16 @@ inline void mergeChunk(SoftmaxState &total, const SoftmaxState &chunk, int64_t h
   for (int64_t d = 0; d < headDim; d += kLanes)
     store(fma(load(total.values + d), broadcast(a), mul(load(chunk.values + d), broadcast(b))),
           total.values + d);
+  total.maximum = most;
+}
+
+/// total = total merged with a score that has no value.
+inline void mergeSink(SoftmaxState &total, float sink, int64_t headDim) {
+  const float most = sink > total.maximum ? sink : total.maximum;
+  const float a = expF32(total.maximum - most), b = expF32(sink - most);
+  total.sum = __builtin_fmaf(total.sum, a, b);
+  for (int64_t d = 0; d < headDim; d += kLanes)
+    store(mul(load(total.values + d), broadcast(a)), total.values + d);
   total.maximum = most;
 }
 

@@ -1,0 +1,19 @@
+// Sliding-window attention with a sink for each head; see paged.h.
+#include "writ/kernels/attention_f16_sinks_window_tiles32_chunks256.h"
+#include "runtime/kernels/cpu/attention/paged.h"
+
+static_assert(attention_f16_sinks_window_tiles32_chunks256_kv_len_thresholds[0] == kChunkKeys + 1 &&
+              sizeof(attention_f16_sinks_window_tiles32_chunks256_kv_len_thresholds) ==
+                  sizeof(int64_t));
+
+WRIT_BODY(attention_f16_sinks_window_tiles32_chunks256) {
+  const auto &args =
+      *static_cast<const attention_f16_sinks_window_tiles32_chunks256_args *>(arguments);
+  attendPages<F16Rows>(args, args.window, begin, end);
+}
+
+WRIT_MERGE(attention_f16_sinks_window_tiles32_chunks256) {
+  const auto &args =
+      *static_cast<const attention_f16_sinks_window_tiles32_chunks256_args *>(arguments);
+  mergeParts(args, args.window, begin, end);
+}
