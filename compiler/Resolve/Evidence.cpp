@@ -5,27 +5,24 @@
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <iterator>
 #include <set>
 
 namespace writ {
 namespace {
 
-EvidenceNeed contractNeed(const std::string &contract, const Location &location) {
-  return {
-      "contract",
-      contract,
-      {"contract:" + contract, "functions", "vocabulary", "reference", "oracle", "inputs:contract"},
-      location};
+/// What gives the words of a contract their meaning: the same contract under others is another.
+constexpr const char *kMeaning[] = {"functions", "vocabulary", "reference"};
+
+void bind(EvidenceNeed &need, std::initializer_list<const char *> keys) {
+  need.bound.insert(need.bound.end(), std::begin(kMeaning), std::end(kMeaning));
+  need.bound.insert(need.bound.end(), keys.begin(), keys.end());
 }
 
-/// A provider's record speaks of every contract that its map names.
-EvidenceNeed providerNeed(const KernelMap &map, const Location &location) {
-  EvidenceNeed need{
-      "provider", map.id, {"map:" + map.id, "source:" + map.id, "flags:" + map.id}, location};
-  for (const std::string &contract : map.contracts)
-    need.bound.push_back("contract:" + contract);
-  for (const char *key : {"functions", "vocabulary", "reference", "inputs:provider"})
-    need.bound.push_back(key);
+EvidenceNeed contractNeed(const std::string &contract, const Location &location) {
+  EvidenceNeed need{"contract", contract, {"contract:" + contract}, location};
+  bind(need, {"oracle", "inputs:contract"});
   return need;
 }
 
@@ -37,6 +34,15 @@ std::string sealOf(const Json &record) {
 }
 
 } // namespace
+
+EvidenceNeed providerNeed(const KernelMap &map, const Location &location) {
+  EvidenceNeed need{
+      "provider", map.id, {"map:" + map.id, "source:" + map.id, "flags:" + map.id}, location};
+  for (const std::string &contract : map.contracts)
+    need.bound.push_back("contract:" + contract);
+  bind(need, {"inputs:provider", "pool", "packing"});
+  return need;
+}
 
 std::string evidencePath(const Catalog &catalog, const EvidenceNeed &need) {
   return fmt::format("{}/evidence/{}/{}.json", catalog.paths().contracts, need.kind, need.subject);
@@ -88,6 +94,8 @@ std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSu
   stitched.bound.insert(stitched.bound.end(), contracts.begin(), contracts.end());
   EvidenceNeed endToEnd = stitched;
   stitched.bound.insert(stitched.bound.end(), sources.begin(), sources.end());
+  bind(stitched, {"inputs:stitched", "pool", "packing"});
+  bind(endToEnd, {"inputs:end_to_end"});
   endToEnd.kind = "end_to_end";
   std::set<std::string> storages = subject.storages;
   const std::vector<Json> &groups =
@@ -121,6 +129,8 @@ std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
   const std::string &verdict = record.at("verdict").asString();
   if (verdict != "validated")
     return fmt::format("its verdict is '{}'", verdict);
+  checkSchema(record, readJsonFile(fmt::format("{}/schema/evidence_{}.json",
+                                               catalog.paths().contracts, need.kind)));
   const Json &bound = record.at("bound");
   for (const std::string &key : need.bound) {
     const Json *digest = bound.find(key);

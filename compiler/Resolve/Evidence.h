@@ -21,12 +21,13 @@ namespace writ {
 
 /// Digests of what is there now, keyed as records write them: "contract:ID", "map:ID", "source:ID"
 /// and "flags:ID" (of a kernel's sources, and of the flags of its bodies), "circuit:ID",
-/// "profile:ID", "functions", "vocabulary", "reference", "oracle" (what judges the reference), and
-/// "inputs:contract" and "inputs:provider" (what chooses their tests' shapes and values).
+/// "profile:ID", "functions", "vocabulary", "reference", "oracle" (what judges the reference),
+/// "inputs:KIND" (what chooses the inputs of what a kind of record measures, and compares), "pool"
+/// and "packing" (what runs kernels on threads, and what packs their weights).
 using CurrentDigests = std::map<std::string, std::string>;
 
-/// Those of the catalog; the caller adds "source:ID", "flags:ID", "reference", "oracle" and the
-/// inputs.
+/// Those of the catalog; the caller adds what it was built of: "source:ID", "flags:ID", and those
+/// that are of no file of the data folders.
 CurrentDigests catalogDigests(const Catalog &catalog);
 
 /// One record that production needs: where it lies, and the keys that it must bind.
@@ -35,6 +36,9 @@ struct EvidenceNeed {
   std::vector<std::string> bound;
   Location location; ///< what needs it, in the user's file
 };
+
+/// The record of a kernel map's provider; it speaks of every contract that the map names.
+EvidenceNeed providerNeed(const KernelMap &map, const Location &location);
 
 /// What no model is needed for: a record of each contract and of each provider.
 std::vector<EvidenceNeed> catalogNeeds(const Catalog &catalog);
@@ -61,7 +65,9 @@ std::vector<EvidenceNeed> evidenceNeeds(const Catalog &catalog, const EvidenceSu
 std::string evidencePath(const Catalog &catalog, const EvidenceNeed &need);
 
 /// Why a record does not count, or "" where it does. Throws what reading a malformed one throws
-/// (E010, E011; E012, E014 and E015 by contracts/schema/evidence.json).
+/// (E010, E011; E012, E014 and E015 by contracts/schema/evidence.json and, where its verdict is
+/// `validated`, by evidence_<kind>.json beside it: a pass says what was measured, and nothing
+/// against it).
 std::string evidenceFault(const Catalog &catalog, const EvidenceNeed &need,
                           const CurrentDigests &current);
 

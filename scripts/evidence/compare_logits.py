@@ -87,6 +87,12 @@ class Writ:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout.strip()
 
+    def digests(self):
+        """What records bind, as this program was built and the data are: the logits are of that."""
+        command = [str(self.program), "digests", "--json", "--data", str(ROOT)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)["digests"]
+
     def score(self, model, options, ids_file, out):
         """The JSON that `writ score` prints; its logits are in `out`."""
         command = [str(self.program), "score", str(model), "--bringup", *options,
@@ -330,6 +336,7 @@ def run(arguments):
                    "settings": ORACLE_SETTINGS, "f32_copy_sha256": sha256_of(model.f32_path),
                    "program_source_sha256": sha256_of(ROOT / "tests/oracles/llama_oracle.cpp")},
         "writ": {"version": writ.version(), "sha256": sha256_of(writ.program)},
+        "built_of": writ.digests(),
         "machine": machine(),
         "command": f"scripts/evidence/compare_logits.py {model.name}",
         "copies": {copy: {"file": model.file_of(copy).name, "sha256": comparison.sha256[copy],

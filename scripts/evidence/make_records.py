@@ -2,6 +2,10 @@
 """Makes the evidence records that production asks for: contracts/evidence/KIND/SUBJECT.json.
 
 usage: make_records.py MODEL [--build DIR] [--comparison F] [--out DIR]
+       make_records.py --catalog [--build DIR] [--out DIR]
+
+`--catalog`: the records of contracts and providers alone, for which no model is needed and no oracle but MPFR:
+whoever builds with other flags or another compiler makes those of that build.
 
 MODEL is a name of scripts/models.json. `writ digests` says which records there are and what each
 binds; no name is typed here. Five kinds of fact go into them:
@@ -14,7 +18,8 @@ binds; no name is typed here. Five kinds of fact go into them:
   end_to_end   the model's logits against the live oracle (compare_logits.py writes F)
 
 A verdict is `validated` only where everything was measured and kept; `failed` where something
-differs; `unresolved` where something was absent, on this machine or at all. Results of programs are
+differs; `unresolved` where something was absent, on this machine or at all, or a program was built of other
+sources than `writ` binds. Results of programs are
 kept in DIR/evidence and reused until the program, the catalog or the sources change.
 
 exit status: 0 all validated, 1 a record failed, 3 none failed but one is unresolved
@@ -24,6 +29,7 @@ import argparse
 import pathlib
 import sys
 
+import built
 import record_facts
 from measure import Bench
 from oracles import ROOT, Model, Unresolved
@@ -35,6 +41,15 @@ from runs import FURTHER, PROFILES, Run, runs_of
 def random_models(bench, family):
     """One small model of each storage type that scripts/make-random-model writes."""
     return [bench.random_model(storage, *family) for storage in bench.storage_types()]
+
+
+def of_catalog(bench):
+    """The records of contracts and of providers, by (kind, subject)."""
+    records = {}
+    for need in bench.digests()["needs"]:
+        make = record_facts.contract if need["kind"] == "contract" else record_facts.provider
+        records[need["kind"], need["subject"]] = Record(need, make(bench, need["subject"]))
+    return records
 
 
 def gather(name, bench, comparison):
@@ -50,14 +65,7 @@ def gather(name, bench, comparison):
         real = None
     family = random_model_options(known_models()[name])
     models = random_models(bench, family)
-    catalog = bench.digests()
-    records = {}
-    for need in catalog["needs"]:
-        if need["kind"] == "contract":
-            facts = record_facts.contract(bench, need["subject"])
-        else:
-            facts = record_facts.provider(bench, need["subject"])
-        records[need["kind"], need["subject"]] = Record(need, facts)
+    records = of_catalog(bench)
     runs = runs_of(model) if real else [Run(profile) for profile in PROFILES]
     for profile in dict.fromkeys(run.profile for run in runs):
         of_profile = [run for run in runs if run.profile == profile]
@@ -86,15 +94,20 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("model", help="a name of scripts/models.json")
+    parser.add_argument("model", nargs="?", help="a name of scripts/models.json")
+    parser.add_argument("--catalog", action="store_true", help="contracts and providers alone")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--comparison", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "contracts/evidence")
     arguments = parser.parse_args()
+    if arguments.catalog == bool(arguments.model):
+        parser.error("name a model, or say --catalog")
     comparison = arguments.comparison or arguments.build / f"evidence-{arguments.model}.json"
-    records = gather(arguments.model, Bench(arguments.build), comparison)
+    bench = Bench(arguments.build)
+    records = of_catalog(bench) if arguments.catalog else gather(arguments.model, bench, comparison)
     verdicts = {}
     for record in records.values():
+        record.withhold(built.gaps(bench, comparison, record))
         write_record(arguments.out, record)
         verdicts.setdefault(record.verdict, []).append(record)
     for verdict in ("failed", "unresolved"):

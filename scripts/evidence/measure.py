@@ -27,6 +27,8 @@ class Bench:
         if not self.writ.exists():
             raise SystemExit(f"error: {self.writ} is absent; run make build")
         self._digests, self._tests, self.labels = {}, {}, {}
+        self.built_of, self.deaths = {}, {}  # of programs: what they are of, and why one said nothing
+        self.reports = []  # of stitched_parity
 
     def run_writ(self, *words):
         """(exit status, standard output, standard error)"""
@@ -80,7 +82,7 @@ class Bench:
             if path.exists():
                 command = [path, f"--gtest_output=json:{out}", "--gtest_brief=1"]
                 self._once(out, command, [path], may_fail=True)
-                self._tests[program] = read_tests(out)
+                self._tests[program], self.built_of[program] = read_tests(out), built_of(out)
         return self._tests[program]
 
     def stitched(self, model, run):
@@ -106,12 +108,13 @@ class Bench:
             out.unlink(missing_ok=True)
             command = [program, "--package", package, "--model", model, "--data", ROOT, "--out", out]
             print("$", *command, flush=True)
-            subprocess.run(command, check=False)
+            status, last = run_shown(command)
             shutil.rmtree(package, ignore_errors=True)
             if not out.exists():
-                return {"verdict": "failed", "faults": ["stitched_parity ended without a report"]}
+                return {"verdict": "failed", "faults": [f"stitched_parity {death(status, last)}"]}
             self._keep(out, stamp)
-        return json.loads(out.read_text())
+        self.reports.append(json.loads(out.read_text()))
+        return self.reports[-1]
 
     def flags(self, kernel, source):
         """isa → compiler and flags of a provider's body, as the build binds them."""
@@ -148,11 +151,39 @@ class Bench:
             return
         out.unlink(missing_ok=True)
         print("$", *command, flush=True)
-        done = subprocess.run([str(word) for word in command], check=False)
-        if done.returncode and not may_fail:
+        status, last = run_shown(command)
+        if status and not may_fail:
             raise SystemExit(f"error: {command[0]} failed")
         if out.exists():
             self._keep(out, stamp)
+        else:
+            self.deaths[pathlib.Path(command[0]).name] = death(status, last)
+
+
+def run_shown(command):
+    """(exit status, last line) of a program whose output is shown as it comes."""
+    last = ""
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as running:  # fmt: skip
+        for line in running.stdout:
+            print(line, end="", flush=True)
+            last = line.strip() or last
+    return running.returncode, last
+
+
+def death(status, last):
+    """Of a program that left no report."""
+    how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+    return f"{how}, and {f'its last line is {last[:200]!r}' if last else 'it said nothing'}"
+
+
+def built_of(path):
+    """key → digest, of what a GoogleTest program says that it was built of; None where it does not."""
+    try:
+        said = json.loads(path.read_text()).get("built_of")
+    except (OSError, json.JSONDecodeError):
+        return None
+    return dict(pair.split("=", 1) for pair in said.split()) if said else None
 
 
 def read_tests(path):

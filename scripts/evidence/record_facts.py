@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "generate"))
 from kernels import ISAS  # noqa: E402
 
 PRODUCTION, THREADED = "C8_ProductionEqualsReference.BitForBit/", "C8_ThreadedEqualsReference.BitForBit/"
+DIVIDED = "C8_DividedEqualsReference.BitForBit/"
 
 
 def _contract(subject):
@@ -67,14 +68,16 @@ def provider(bench, subject):
                    "fills": [], "shapes": [], "isa": {},
                    "elements": 0, "failed": 0})  # fmt: skip
     production, threaded = bench.tests("kernels_test") or {}, bench.tests("threaded_test") or {}
-    counts = thread_counts(threaded)
+    counts = thread_counts(threaded, THREADED)
+    merges = "merge" in kernel["threading"]
     # Bodies of another architecture are no gap here: `make test-aarch64` demands the golden digests of them.
     for isa in (isa for isa in kernel["isa"] if ISAS[isa] in (None, platform.machine().upper())):
         start = f"{PRODUCTION}{subject}_{isa}_"
         cases = [test for name, test in production.items() if name.startswith(start)]
         with_threads = {count: threaded.get(f"{THREADED}{subject}_{isa}_threads{count}")
                         for count in counts}  # fmt: skip
-        runs = cases + [test for test in with_threads.values() if test]
+        apart = {name: test for name, test in threaded.items() if name.startswith(f"{DIVIDED}{subject}_{isa}_")}
+        runs = cases + [test for test in [*with_threads.values(), *apart.values()] if test]
         for test in runs:
             if not test["passed"] and not test["skipped"]:
                 facts.faults.append(f"{test['name']} failed")
@@ -89,23 +92,38 @@ def provider(bench, subject):
             facts.gaps.append(f"{isa}: production was compared with nothing")
         elif not counts or facts.measured["isa"][isa]["threads"] != counts and not facts.faults:
             facts.gaps.append(f"{isa}: not compared with all of {counts} threads")
+        elif merges and not facts.faults:
+            divided(facts, isa, apart, thread_counts(threaded, DIVIDED))
     return facts
 
 
-def thread_counts(threaded):
-    """The numbers of threads that threaded_test has for any provider, by its tests' names."""
-    return sorted({int(found[1]) for name in threaded if (found := re.search(r"_threads(\d+)$", name))})
+def divided(facts, isa, tests, counts):
+    """Adds what a body and its merge were compared over where keys are divided among threads."""
+    found = thread_counts(tests, DIVIDED)
+    body(facts, isa, list(tests.values()), "divided")
+    facts.measured["isa"][isa]["divided"]["threads"] = found
+    parts = {int(count) for test in tests.values() for count in filter(None, test.get("parts", "").split(","))}
+    facts.measured["isa"][isa]["divided"]["parts"] = sorted(parts)
+    if not counts or found != counts:
+        facts.gaps.append(f"{isa}: the merge was not compared with all of {counts} threads")
 
 
-def body(facts, isa, cases):
-    """Adds what one body was compared over: shapes, kinds of values, elements of output."""
+def thread_counts(threaded, suite):
+    """The numbers of threads that a suite of threaded_test has for any of these, by its tests' names."""
+    return sorted({int(found[1]) for name in threaded
+                   if name.startswith(suite) and (found := re.search(r"_threads(\d+)$", name))})  # fmt: skip
+
+
+def body(facts, isa, cases, part=None):
+    """Adds what one body was compared over: shapes, kinds of values, elements of output; or a part of that."""
     elements = sum(int(test.get("elements", 0)) for test in cases)
     for test in cases:
         for key in ("shapes", "fills"):
             found = filter(None, test.get(key, "").split(","))
             facts.measured[key] = sorted({*facts.measured[key], *found})
     facts.measured["elements"] += elements
-    facts.measured["isa"][isa] = {"cases": len(cases), "elements": elements}
+    said = {"cases": len(cases), "elements": elements}
+    facts.measured["isa"].setdefault(isa, {}).update({part: said} if part else said)
     if cases and not elements:
         facts.gaps.append(f"{isa}: no element was compared")
 

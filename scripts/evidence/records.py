@@ -26,6 +26,12 @@ class Record:
             self.verdict, gaps = "unresolved", ["nothing was measured"]
         self.because = "; ".join((facts.faults or gaps)[:5])
 
+    def withhold(self, gaps):
+        """What was measured is not of what the record binds: a verdict `validated` becomes `unresolved`."""
+        if gaps and self.verdict != "failed":
+            self.verdict = "unresolved"
+            self.because = "; ".join([*gaps, *filter(None, [self.because])][:5])
+
     def json(self):
         record = {
             "schema": "writ.evidence.v1",

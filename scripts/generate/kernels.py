@@ -4,18 +4,21 @@
   kernels.py generate --maps DIR --sources DIR --include DIR... --out DIR [--compile-commands F]
       OUT/include/writ/kernels/<id>.h   argument block, bodies, serial and threaded entry
       OUT/kernel_table.cpp              every provider, found by id
-      The table binds each provider to its sources, and to the flags of F (compile_commands.json).
+      The table binds each provider to its sources, what is generated for it included, and to the
+      flags of F (compile_commands.json) and the compiler that they name.
   kernels.py sources --maps DIR --sources DIR --isa NAME
       the sources that have a body for an instruction set, separated by ';'
 
 A file is rewritten only where its text changes. Nothing else in the project names a kernel.
 """
 import argparse
+import functools
 import hashlib
 import json
 import pathlib
 import re
 import shlex
+import subprocess
 import sys
 
 # as writ_isa numbers them, each with the architecture that has it
@@ -127,9 +130,12 @@ def reachable(source, includes, out):
     return found
 
 
-def source_digest(source, includes, out):
-    """SHA-256 over (file name relative to its include folder, size, bytes), sorted by name."""
-    entries = []
+def source_digest(source, includes, out, generated=()):
+    """SHA-256 over (file name relative to its include folder, size, bytes), sorted by name.
+
+    `generated` are (name, text) that lie in `out` or will: what is generated for the kernel is hashed as
+    text, so that the digest does not depend on what an earlier run has left there."""
+    entries = [(name, text.encode()) for name, text in generated]
     for path, data in reachable(source, includes, out).items():
         names = [path.relative_to(folder).as_posix() for folder in includes if folder in path.parents]
         if not names:
@@ -165,11 +171,38 @@ def compile_flags(commands, kernel, source):
     return {isa: " ".join(code_words(commands[source.resolve(), isa])) for isa in wanted}
 
 
+HIGHWAY = "#if __has_include(<hwy/highway.h>)\n#include <hwy/highway.h>\n#endif\n"
+
+
+@functools.lru_cache(maxsize=None)
+def toolchain(compiler, *options):
+    """Compiler and library of vectors, as their own macros say: "gcc 12 x86_64 highway 1.0".
+
+    Of the compiler the major version alone, of Highway the minor too: later releases of one mend faults and
+    change no code that was right, and evidence must outlive them. Where they lie and what they are called says
+    nothing."""
+    words = [compiler, *options, "-E", "-dM", "-x", "c++", "-"]
+    try:
+        said = subprocess.run(words, input=HIGHWAY, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Fault(f"{compiler}: the compiler does not say what it is: {error}") from None
+    macros = dict(line.split(" ", 2)[1:] for line in said.splitlines() if line.count(" ") > 1)
+    name, version = next((pair for pair in (("clang", macros.get("__clang_major__")), ("gcc", macros.get("__GNUC__")))
+                          if pair[1]), (None, None))  # fmt: skip
+    target = next((a.lower() for a in ISAS.values() if a and f"__{a.lower()}__" in macros), None)
+    if not version or not target:
+        raise Fault(f"{compiler}: neither gcc nor clang, or for an architecture without kernels")
+    highway = ".".join(macros.get(f"HWY_{part}", "?") for part in ("MAJOR", "MINOR"))
+    return f"{name} {version} {target} highway {highway}"
+
+
 def code_words(words):
-    """Of a compile command: the compiler's name, then every word that can change what it makes."""
+    """Of a compile command: the toolchain, then every word that can change what it makes."""
     if pathlib.Path(words[0]).name == "ccache":
         words = words[1:]
-    kept = [pathlib.Path(words[0]).name]
+    where = [word for i, word in enumerate(words) if word.startswith(("-I", "-isystem", "--target=", "--sysroot="))
+             or words[i - 1] in ("-I", "-isystem")]  # fmt: skip
+    kept = [toolchain(words[0], *where)]
     words = iter(words[1:])
     for word in words:
         if word in ("-o", "-c", "-I", "-isystem", "-MT", "-MF"):
@@ -250,6 +283,24 @@ def body_slot(kernel, isa, kind=""):
     return f"WRIT_{ISAS[isa]}({body})" if ISAS[isa] else body
 
 
+def provider_text(kernel, digest):
+    """The definition of a provider: which bodies it has, and what its sources are."""
+    name = kernel["id"]
+    bodies = ", ".join(body_slot(kernel, isa) for isa in ISAS)
+    text = (f'extern "C" const writ_provider {name}_provider = {{\n    "{name}",\n'
+            f'    "{digest}",\n    {{{bodies}}}}};\n')
+    if "merge" in kernel["threading"]:
+        merges = ", ".join(body_slot(kernel, isa, "_merge") for isa in ISAS)
+        text += f'extern "C" const writ_body {name}_merges[WRIT_ISA_COUNT] = {{{merges}}};\n'
+    return text
+
+
+def generated_texts(kernel, map_name):
+    """(name, text) of all that is generated for a kernel: its threaded entry decides bits as its source does."""
+    return [(f"writ/kernels/{kernel['id']}.h", header_text(kernel, map_name)),
+            ("kernel_table.cpp", provider_text(kernel, ""))]
+
+
 def table_text(kernels, digests, flags):
     text = BANNER.format("kernel_maps/*/*.json")
     text += "".join(f'#include "writ/kernels/{k["map"]["id"]}.h"\n' for k in kernels)
@@ -259,13 +310,7 @@ def table_text(kernels, digests, flags):
                  f"#else\n#define WRIT_{architecture}(body) nullptr\n#endif\n")
     text += "\n"
     for k in kernels:
-        name = k["map"]["id"]
-        bodies = ", ".join(body_slot(k["map"], isa) for isa in ISAS)
-        text += (f'extern "C" const writ_provider {name}_provider = {{\n    "{name}",\n'
-                 f'    "{digests[name]}",\n    {{{bodies}}}}};\n')
-        if "merge" in k["map"]["threading"]:
-            merges = ", ".join(body_slot(k["map"], isa, "_merge") for isa in ISAS)
-            text += f'extern "C" const writ_body {name}_merges[WRIT_ISA_COUNT] = {{{merges}}};\n'
+        text += provider_text(k["map"], digests[k["map"]["id"]])
     text += "\nnamespace {\n\n// ascending by id\nconst writ_provider *const table[] = {\n"
     text += "".join(f"    &{k['map']['id']}_provider,\n" for k in kernels)
     text += ("};\nconstexpr uint32_t tableSize = sizeof(table) / sizeof(table[0]);\n\n"
@@ -294,6 +339,10 @@ def table_text(kernels, digests, flags):
     return text
 
 
+def map_name(kernel):
+    return f"kernel_maps/{kernel['map']['op']}/{kernel['path'].name}"
+
+
 def write_if_changed(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -304,7 +353,8 @@ def generate(options):
     kernels = read_maps(options.maps, options.sources)
     out = options.out.resolve()
     includes = [folder.resolve() for folder in options.include]
-    digests = {k["map"]["id"]: source_digest(k["source"], includes, out) for k in kernels}
+    digests = {k["map"]["id"]: source_digest(k["source"], includes, out, generated_texts(k["map"], map_name(k)))
+               for k in kernels}
     flags = {}
     if options.compile_commands:
         commands = body_commands(options.compile_commands)
@@ -313,8 +363,7 @@ def generate(options):
     written = set()
     for k in kernels:
         header = folder / (k["map"]["id"] + ".h")
-        map_name = f"kernel_maps/{k['map']['op']}/{k['path'].name}"
-        write_if_changed(header, header_text(k["map"], map_name))
+        write_if_changed(header, header_text(k["map"], map_name(k)))
         written.add(header)
     for old in set(folder.glob("*.h")) - written:
         old.unlink()

@@ -1,17 +1,20 @@
 //===- parts_test.cpp - keys of a query divided among threads -------------===//
 //
 // Where a provider's map has a `merge`, the KV view may ask it to work on parts of a query's keys
-// apart. Whoever computes them, in how many parts and over how many threads, the result is the
-// contract's.
+// apart: so decode runs at depth. Whoever computes them, in how many parts and over how many
+// threads, the result is the contract's. A case for each body, its merge and number of threads:
+// evidence of a provider with a merge rests on them.
 //
 //===----------------------------------------------------------------------===//
 #include "pool/thread_pool.h"
+#include "tests/conformance/Evaluated.h"
 #include "tests/conformance/KernelCall.h"
 #include "tests/conformance/ThreadedEntries.h"
 #include "writ/kernel_table.h"
 
 #include <gtest/gtest.h>
 #include <iostream>
+#include <set>
 
 namespace writ::test {
 namespace {
@@ -23,15 +26,17 @@ struct Division {
   int64_t parts, room;
 };
 /// Fewer parts than threads, more than chunks, and no room for any: keys stay together then.
-constexpr Division kDivisions[] = {{1, 2, kRoom},  {2, 2, kRoom},  {3, 2, kRoom},
-                                   {2, 3, kRoom},  {7, 7, kRoom},  {3, 16, kRoom},
-                                   {7, 17, kRoom}, {2, 40, kRoom}, {3, 5, kTooLittle}};
+constexpr Division kDivisions[] = {
+    {1, 2, kRoom}, {1, 3, kRoom},  {2, 2, kRoom},      {2, 3, kRoom}, {2, 40, kRoom},
+    {3, 2, kRoom}, {3, 16, kRoom}, {3, 5, kTooLittle}, {7, 7, kRoom}, {7, 17, kRoom}};
+constexpr int kThreads[] = {1, 2, 3, 7};
 
 struct Case {
   std::string provider, isa;
+  int threads;
 };
 void PrintTo(const Case &c, std::ostream *out) {
-  *out << c.provider << " " << c.isa;
+  *out << c.provider << " " << c.isa << " with " << c.threads << " threads";
 }
 
 std::vector<Case> cases() {
@@ -39,8 +44,9 @@ std::vector<Case> cases() {
   for (const auto &[id, map] : Data::get().kernelMaps)
     if (map["threading"].contains("merge"))
       for (const std::string isa : map["isa"])
-        if (isBuilt(isaOf(isa)))
-          list.push_back({id, isa});
+        for (const int threads : kThreads)
+          if (isBuilt(isaOf(isa)))
+            list.push_back({id, isa, threads});
   return list;
 }
 
@@ -66,49 +72,82 @@ Shape shapeOf(const std::vector<int32_t> &positions, int64_t headDim) {
           positions};
 }
 
-class S1_PartsOfKeysKeepTheBits : public testing::TestWithParam<Case> {};
+/// What one case was compared over.
+struct Compared {
+  int64_t elements = 0;
+  std::set<std::string> shapes, fills, parts;
+};
 
-TEST_P(S1_PartsOfKeysKeepTheBits, ForAnyNumberOfPartsAndThreads) {
+std::string joined(const std::set<std::string> &names) {
+  std::string all;
+  for (const std::string &name : names)
+    all += (all.empty() ? "" : ",") + name;
+  return all;
+}
+
+class C8_DividedEqualsReference : public testing::TestWithParam<Case> {
+protected:
+  /// Plain values, and those of another kind in turn.
+  void compare(const std::string &contract, const std::vector<int32_t> &positions, size_t turn) {
+    const Case &c = GetParam();
+    const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
+    const ThreadedEntry entry = findThreadedEntry(map["functions"]["threaded"]);
+    ASSERT_NE(entry, nullptr);
+    static Evaluated evaluated; // for all numbers of threads and instruction sets of a provider
+    const Shape shape = shapeOf(positions, 32);
+    writ_pool pool(c.threads, c.threads);
+    writ_step step{};
+    step.isa = isaOf(c.isa);
+    step.pool = &pool;
+    for (const Fill fill : {Fill::plain, kFills[turn % std::size(kFills)]}) {
+      const uint64_t seed = seedOf(contract, shape, fill);
+      Problem &problem =
+          evaluated.get(c.provider, contract, shape,
+                        {.fill = fill, .seed = seed, .positions = shape.positions, .window = 300});
+      KernelCall call(problem, map, seed);
+      for (const auto &[threads, parts, room] : kDivisions) {
+        if (threads != c.threads)
+          continue;
+        call.poison();
+        call.divide(parts, room);
+        entry(&step, 0, call.arguments());
+        ASSERT_EQ(call.difference(), "")
+            << contract << " " << nameOf(shape) << ", values " << nameOf(fill) << ", " << parts
+            << " parts over " << threads << " threads, room for " << room;
+        compared.elements += call.elements();
+        compared.parts.insert(std::to_string(parts));
+      }
+      compared.fills.insert(nameOf(fill));
+    }
+    compared.shapes.insert(nameOf(shape));
+  }
+
+  Compared compared;
+};
+
+TEST_P(C8_DividedEqualsReference, BitForBit) {
   const Case &c = GetParam();
   if (!machineHas(isaOf(c.isa))) {
     std::cout << "this machine has no " << c.isa << ": body not run\n";
     GTEST_SKIP();
   }
-  const nlohmann::json &map = Data::get().kernelMaps.at(c.provider);
-  const ThreadedEntry entry = findThreadedEntry(map["functions"]["threaded"]);
-  ASSERT_NE(entry, nullptr);
-  writ_step step{};
-  step.isa = isaOf(c.isa);
-  uint64_t seed = 0;
-  for (const std::string contract : map["contracts"])
-    for (const std::vector<int32_t> &positions : kPositions)
-      for (const Fill fill : {Fill::plain, Fill::special}) {
-        if (fill == Fill::special && positions.size() == 1)
-          continue; // the rows of a step suffice
-        const Shape shape = shapeOf(positions, 32);
-        auto problem = makeProblem(
-            contract, shape.dimensions,
-            {.fill = fill, .seed = ++seed, .positions = shape.positions, .window = 300});
-        problem->evaluate();
-        KernelCall call(*problem, map, seed);
-        for (const auto &[threads, parts, room] : kDivisions) {
-          writ_pool pool(threads, threads);
-          step.pool = &pool;
-          call.poison();
-          call.divide(parts, room);
-          entry(&step, 0, call.arguments());
-          ASSERT_EQ(call.difference(), "")
-              << contract << " " << nameOf(shape) << ", values " << nameOf(fill) << ", " << parts
-              << " parts over " << threads << " threads, room for " << room;
-        }
-      }
+  for (const std::string contract : Data::get().kernelMaps.at(c.provider)["contracts"])
+    for (size_t i = 0; i < kPositions.size(); ++i)
+      ASSERT_NO_FATAL_FAILURE(compare(contract, kPositions[i], i));
+  EXPECT_GT(compared.elements, 0);
+  EXPECT_EQ(compared.fills.size(), std::size(kFills)) << "a kind of values was not among them";
+  RecordProperty("elements", std::to_string(compared.elements));
+  RecordProperty("fills", joined(compared.fills));
+  RecordProperty("parts", joined(compared.parts));
+  RecordProperty("shapes", joined(compared.shapes));
 }
 
 std::string caseName(const testing::TestParamInfo<Case> &info) {
-  return info.param.provider + "_" + info.param.isa;
+  return info.param.provider + "_" + info.param.isa + "_threads" +
+         std::to_string(info.param.threads);
 }
 
-INSTANTIATE_TEST_SUITE_P(, S1_PartsOfKeysKeepTheBits, testing::ValuesIn(cases()), caseName);
+INSTANTIATE_TEST_SUITE_P(, C8_DividedEqualsReference, testing::ValuesIn(cases()), caseName);
 
 /// Runs the parts of a query of 600 keys as the entry would, with other merges.
 std::string withMerges(const writ_body *merges) {
@@ -130,7 +169,7 @@ std::string withMerges(const writ_body *merges) {
 }
 
 // Negative control: the comparison sees a merge that did nothing.
-TEST(S1_PartsOfKeysSee, AMergeThatDidNotRun) {
+TEST(C8_DividedComparisonSees, AMergeThatDidNotRun) {
   const writ_body nothing[WRIT_ISA_COUNT] = {[](const void *, int64_t, int64_t) {}};
   EXPECT_NE(withMerges(nothing), "");
 }

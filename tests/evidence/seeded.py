@@ -15,6 +15,20 @@ sys.path.insert(0, str(ROOT / "scripts" / "evidence"))
 import records  # noqa: E402
 
 
+MADE = {"made": "for a test of records; it shows nothing of a kernel"}
+MEASURED = {
+    "circuit": {"instantiated": [MADE], "refuses": {"an unknown field": "E014"}},
+    "contract": {"oracle": "known answers", "tests": ["none"]},
+    "provider": {"oracle": "none", "functions": MADE, "compiler": "none", "flags": {"scalar": ""}, "fills": ["none"],
+                 "shapes": ["none"], "isa": {"scalar": {"cases": 1, "elements": 1, "threads": [1]}}, "elements": 1,
+                 "failed": 0},
+    "stitched": {"models": [MADE], "walk": [MADE], "inputs_traced": 1,
+                 "ops": {"none": {"none": {"calls": 1, "elements": 1, "differences": 0}}}},
+    "end_to_end": {"model": "none", "oracle": MADE, "tokens": 1, "nmse": 0, "kv": MADE,
+                   "bounds": [{"bound": "none", "kept": True}], "logits_sha256": {"none": "0" * 64}},
+}  # fmt: skip
+
+
 def copy_data(folder):
     """contracts/, kernel_maps/ and circuits/ in a folder, without the project's records."""
     for name in ("contracts", "kernel_maps", "circuits"):
@@ -36,7 +50,7 @@ def seed(writ, data, model, *options):
     """Writes a validated record for each need of a model; returns the needs."""
     found = needs(writ, data, model, *options)
     for need in found:
-        facts = records.Facts({"made": "for a test of records; it shows nothing of a kernel"})
+        facts = records.Facts(MEASURED[need["kind"]] | MADE)
         records.write_record(data / "contracts" / "evidence", records.Record(need, facts))
     return found
 

@@ -10,6 +10,7 @@
 // Exit status: 0 validated, 1 failed, 2 wrong usage or a file that cannot be read.
 //
 //===----------------------------------------------------------------------===//
+#include "tests/conformance/BuiltOf.h"
 #include "tests/evidence/Judge.h"
 #include "tests/evidence/Walk.h"
 #include "writ/writ.h"
@@ -62,6 +63,7 @@ nlohmann::json opsJson(const Judge &judge) {
 nlohmann::json report(const Facts &facts, const Judge &judge, const Walk &walk,
                       const writ_model_desc &model) {
   nlohmann::json json = {{"schema", "writ.stitched.v1"},
+                         {"built_of", builtOf()},
                          {"circuit", model.circuit},
                          {"profile", model.profile},
                          {"model_sha256", facts.file().sha256()},

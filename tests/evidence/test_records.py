@@ -1,4 +1,6 @@
 """The committed records are current, and production rests on them."""
+import contextlib
+import io
 import json
 import pathlib
 import re
@@ -15,6 +17,9 @@ sys.path.insert(0, str(SOURCE / "scripts" / "evidence"))
 import records as evidence_records  # noqa: E402
 
 sys.path.insert(0, str(SOURCE / "scripts" / "generate"))
+import built  # noqa: E402
+import measure  # noqa: E402
+import record_facts  # noqa: E402
 import source_digest  # noqa: E402
 from oracles import Model  # noqa: E402
 from runs import PROFILES, runs_of  # noqa: E402
@@ -188,10 +193,10 @@ for _name in known_models():
 class Sources(TestCase):
     """One character of a kernel's source is enough."""
 
-    def source_digests(self, root):
+    def source_digests(self, root, generator=SOURCE / "scripts" / "generate" / "kernels.py"):
         out = root / "out"
         done = subprocess.run(
-            [sys.executable, SOURCE / "scripts" / "generate" / "kernels.py", "generate", "--maps",
+            [sys.executable, generator, "generate", "--maps",
              SOURCE / "kernel_maps", "--sources", root / "runtime" / "kernels" / "cpu", "--include",
              root, "--include", root / "runtime" / "include", "--out", out],
             capture_output=True, text=True)
@@ -218,23 +223,67 @@ class Sources(TestCase):
         self.assertEqual(changed, {path.stem})
         # Such a tool refuses production: scripts/test-faults compiles with one.
 
+    def test_C7_AnotherGeneratedWrapperDemotesEveryProvider(self):
+        """The threaded entry and the table of bodies are generated: no kernel's source shows that they changed."""
+        root = self.tree()
+        before = self.source_digests(root)
+        generator = (SOURCE / "scripts" / "generate" / "kernels.py").read_text()
+        merges = {path.stem for path in (SOURCE / "kernel_maps").glob("*/*.json")
+                  if "merge" in json.loads(path.read_text()).get("threading", {})}  # fmt: skip
+        for old, new, moved in ((", {extent}, {grain});", ", ({extent}) - 1, {grain});", set(before) - merges),
+                                (", {extent}, {grain}, {name}_parts(args)", ", {extent}, {grain}, 1", merges),
+                                ('body = f"{kernel[\'id\']}{kind}_{isa}"', 'body = f"{kernel[\'id\']}{kind}_scalar"',
+                                 {path.stem for path in (SOURCE / "kernel_maps").glob("*/*.json")
+                                  if len(json.loads(path.read_text()).get("isa", [])) > 1})):  # fmt: skip
+            changed = root / "kernels.py"
+            changed.write_text(generator)
+            replace(changed, old, new)
+            after = self.source_digests(root, changed)
+            self.assertEqual({name for name in before if before[name] != after[name]}, moved, new)
 
-    def test_C7_OneCharacterOfWhatChoosesInputsDemotesWhatWasMeasured(self):
+    def test_C7_OneCharacterOfWhatMeasuresDemotesWhatWasMeasured(self):
+        """Each digest is of the files that CMake names, whatever the place of the tree; each of them moves it."""
         current = digests(self)["digests"]
-        patterns = {name: words.split() for name, words in
-                    re.findall(r"^writ_digest\((\w+)([^)]*)\)", (SOURCE / "compiler/Tools/writ/CMakeLists.txt")
-                               .read_text(), re.M)}  # fmt: skip
-        root = self.folder() / "tests"
-        shutil.copytree(SOURCE / "tests" / "conformance", root / "conformance")
-        shutil.copytree(SOURCE / "tests" / "oracles", root / "oracles")
-        for key, name in (("oracle", "oracleSha256"), ("inputs:contract", "contractInputsSha256"),
-                          ("inputs:provider", "providerInputsSha256")):
-            self.assertEqual(source_digest.digest_of(root, patterns[name]), current[key], key)
-        path = root / "conformance" / "Problem.cpp"
-        path.write_text(path.read_text() + " ")
-        for key, name, moves in (("oracle", "oracleSha256", False), ("inputs:contract", "contractInputsSha256", True),
-                                 ("inputs:provider", "providerInputsSha256", True)):
-            self.assertEqual(source_digest.digest_of(root, patterns[name]) != current[key], moves, key)
+        cmake = (SOURCE / "compiler/Tools/writ/CMakeLists.txt").read_text()
+        keys = {function: key for key, function in
+                re.findall(r'\{"([\w:]+)", (\w+)\(\)\}',
+                           (SOURCE / "compiler/Tools/writ/EvidenceDigests.cpp").read_text())}  # fmt: skip
+        root = self.folder()
+        found = {}
+        for inside, function, words in re.findall(r"^writ_digest(_in)?\((?:\$\{PROJECT_SOURCE_DIR\} )?(\w+)([^)]*)\)",
+                                                  cmake, re.M):  # fmt: skip
+            folder, patterns = ("." if inside else "tests"), words.split()
+            files = {path for pattern in patterns for path in (SOURCE / folder).glob(pattern)}
+            for path in files:
+                copy = root / path.relative_to(SOURCE)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
+            key = keys[function]
+            found[key] = (root / folder, patterns, {str(path.relative_to(SOURCE)) for path in files})
+            self.assertEqual(source_digest.digest_of(root / folder, patterns), current[key], key)
+        self.assertEqual(set(found) | {"reference"},
+                         {key for key in current if ":" not in key or key.startswith("inputs:")}
+                         - {"functions", "vocabulary"})  # fmt: skip
+        entries = "tests/conformance/threaded_entries"
+        for key, files in (("inputs:provider", ("tests/conformance/parts_test.cpp", f"{entries}.cpp.in", f"{entries}.cmake",
+                                                "tests/conformance/ThreadedEntries.h", "tests/kernels/instruction_sets.h",
+                                                "tests/conformance/Problem.cpp")),
+                           ("inputs:contract", ("tests/conformance/Problem.cpp",)),
+                           ("pool", ("runtime/src/pool/launch.cpp", "runtime/src/pool/thread_pool.cpp")),
+                           ("packing", ("compiler/Emit/PackBlocks.cpp", "compiler/Emit/PackWeights.cpp")),
+                           ("inputs:stitched", [f"tests/evidence/{name}.cpp"
+                                                for name in ("Evaluate", "Facts", "Judge", "Walk", "stitched_parity")]),
+                           ("inputs:end_to_end", ("scripts/evidence/compare_logits.py", "scripts/evidence/numerics.py",
+                                                  "tests/data/texts/prose.txt"))):  # fmt: skip
+            for file in files:
+                with self.subTest(key=key, file=file):
+                    self.assertIn(file, found[key][2])
+        for key, (folder, patterns, files) in found.items():
+            file = root / sorted(files)[-1]
+            text = file.read_bytes()
+            file.write_bytes(text + b" ")
+            self.assertNotEqual(source_digest.digest_of(folder, patterns), current[key], f"{key}: {file.name}")
+            file.write_bytes(text)
 
 
 class Canonical(TestCase):
@@ -287,6 +336,139 @@ class MakeRecords(TestCase):
     def test_C7_AnAbsentDigestIsUnresolved(self):
         facts = evidence_records.Facts({"isa": 1})
         self.assertEqual(self.record(facts, {"source:x": None}).verdict, "unresolved")
+
+
+class Built(TestCase):
+    """The programs that measure are asked what they were built of."""
+
+    def record(self, kind="provider", **bound):
+        need = {"kind": kind, "subject": "llama.f32" if kind == "stitched" else "x", "bound": bound}
+        return evidence_records.Record(need, evidence_records.Facts({"isa": 1}))
+
+    def bench(self, builtof, reports=(), deaths=None):
+        """What evidence asks a Bench, of programs that all passed."""
+        class Asked:
+            built_of, deaths_of, reports = {}, {}, ()
+
+            def tests(self, program):
+                return {} if program in self.built_of or program in self.deaths else None
+
+            def programs(self, _):
+                return ["reference_mpfr_test"]
+
+        asked = Asked()
+        asked.built_of, asked.reports, asked.deaths = builtof, reports, deaths or {}
+        return asked
+
+    def verdict(self, record, bench, comparison=None):
+        record.withhold(built.gaps(bench, comparison, record))
+        return record.verdict, record.because
+
+    def test_C7_AProgramOfAnotherSourceMeasuresNothing(self):
+        here = {"source:x": "1" * 64, "pool": "2" * 64}
+        whole = {program: here for program in built.KERNEL_PROGRAMS}
+        self.assertEqual(self.verdict(self.record(**here), self.bench(whole)), ("validated", ""))
+        old = whole | {"kernels_test": here | {"source:x": "0" * 64}}
+        self.assertEqual(self.verdict(self.record(**here), self.bench(old)),
+                         ("unresolved", "kernels_test was built of another 'source:x'"))
+        less = whole | {"threaded_test": {"source:x": "1" * 64}}
+        self.assertEqual(self.verdict(self.record(**here), self.bench(less)),
+                         ("unresolved", "threaded_test does not say of which 'pool' it was built"))
+        self.assertEqual(self.verdict(self.record(**here), self.bench(whole | {"kernels_test": None})),
+                         ("unresolved", "kernels_test does not say what it was built of"))
+
+    def test_C7_TheProgramsOfEachKindAreAsked(self):
+        here, old = {"reference": "1" * 64}, {"reference": "0" * 64}
+        self.assertEqual(self.verdict(self.record("contract", **here),
+                                      self.bench({"reference_mpfr_test": here, "reference_test": old})),
+                         ("unresolved", "reference_test was built of another 'reference'"))
+        for report, said in ((here, ("validated", "")),
+                             (old, ("unresolved", "stitched_parity was built of another 'reference'"))):  # fmt: skip
+            reports = [{"circuit": "llama", "profile": "f32", "built_of": report},
+                       {"circuit": "llama", "profile": "portable", "built_of": old}]
+            self.assertEqual(self.verdict(self.record("stitched", **here), self.bench({}, reports)), said)
+        comparison = self.folder() / "comparison.json"
+        for said, verdict in ((here, "validated"), (old, "unresolved"), (None, "unresolved")):
+            comparison.write_text(json.dumps({"built_of": said}))
+            self.assertEqual(self.verdict(self.record("end_to_end", **here), self.bench({}), comparison)[0], verdict)
+
+    def test_C7_AFailureStaysOneWhateverItIsOf(self):
+        facts = evidence_records.Facts({"isa": 1})
+        facts.faults.append("a case failed")
+        record = evidence_records.Record({"kind": "provider", "subject": "x", "bound": {"pool": "1" * 64}}, facts)
+        self.assertEqual(self.verdict(record, self.bench({})), ("failed", "a case failed"))
+
+    def test_C7_AProgramThatDiesSaysHow(self):
+        bench = measure.Bench.__new__(measure.Bench)
+        bench.deaths, out = {}, self.folder() / "out.json"
+        bench._digests = {(None, None): {"digests": {}}}
+        program = self.folder() / "a_test"
+        program.write_text(f"#!{sys.executable}\nimport os, sys\nprint('no instruction set', file=sys.stderr, flush=True)\n"
+                           "os.abort()\n")
+        program.chmod(0o755)
+        with contextlib.redirect_stdout(io.StringIO()):
+            bench._once(out, [program], [program], may_fail=True)
+        self.assertEqual(bench.deaths, {"a_test": "was ended by signal 6, and its last line is 'no instruction set'"})
+        record = self.record(pool="1" * 64)
+        bench.tests, bench.built_of = lambda _: {}, {}
+        bench.deaths = dict.fromkeys(built.KERNEL_PROGRAMS, "ended with status 3, and it said nothing")
+        self.assertIn("kernels_test ended with status 3, and it said nothing", self.verdict(record, bench)[1])
+
+    def test_C7_TheProgramsOfTheBuildSayIt(self):
+        """Those of this build, on a filter that nothing fits: they are of the sources of `writ`."""
+        current = digests(self)["digests"]
+        for program in ("kernels_test", "threaded_test", "reference_mpfr_test", "functions_mpfr_test", "reference_test"):
+            out = self.folder() / "report.json"
+            done = subprocess.run([BUILD / "bin" / program, "--gtest_filter=none", f"--gtest_output=json:{out}"],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            said = measure.built_of(out)
+            kernels = program in built.KERNEL_PROGRAMS
+            wanted = {key: digest for key, digest in current.items()
+                      if not key.startswith(("circuit:", "profile:", *(() if kernels else ("source:", "flags:"))))}  # fmt: skip
+            self.assertEqual(said, wanted, program)
+
+
+class Divided(TestCase):
+    """A provider with a merge is validated only where its divided keys were compared too."""
+
+    def facts(self, change):
+        class Asked:
+            def map(self, _):
+                return {"functions": {"contract_oracle": "reference_x"}, "isa": ["scalar"],
+                        "threading": {"merge": {}}}, None  # fmt: skip
+
+            def compiler(self):
+                return "gcc"
+
+            def flags(self, *_):
+                return {"scalar": ""}
+
+            def tests(self, program):
+                return tests[program]
+
+        passed = {"passed": True, "skipped": False, "elements": "5", "shapes": "rows=1", "fills": "plain",
+                  "parts": "2,3", "name": "it"}
+        tests = {"kernels_test": {f"{record_facts.PRODUCTION}x_scalar_n1": dict(passed)}, "threaded_test": {
+            f"{suite}{provider}_scalar_threads{count}": dict(passed) for count in (1, 2)
+            for suite, provider in ((record_facts.THREADED, "x"), (record_facts.DIVIDED, "x"), (record_facts.DIVIDED, "y"))}}
+        change(tests["threaded_test"])
+        return record_facts.provider(Asked(), "x")
+
+    def test_C7_C8_DividedKeysArePartOfTheEvidence(self):
+        name = f"{record_facts.DIVIDED}x_scalar_threads2"
+        facts = self.facts(lambda tests: None)
+        self.assertEqual((facts.faults, facts.gaps), ([], []))
+        self.assertEqual(facts.measured["isa"]["scalar"]["divided"],
+                         {"cases": 2, "elements": 10, "threads": [1, 2], "parts": [2, 3]})
+        self.assertEqual(self.facts(lambda tests: tests.pop(name)).gaps,
+                         ["scalar: the merge was not compared with all of [1, 2] threads"])
+        facts = self.facts(lambda tests: [tests.pop(each) for each in list(tests)
+                                          if each.startswith(record_facts.DIVIDED)])  # fmt: skip
+        self.assertEqual(facts.gaps, ["scalar: the merge was not compared with all of [] threads"])
+        self.assertEqual(self.facts(lambda tests: tests[name].update(passed=False)).faults, ["it failed"])
+        self.assertEqual(self.facts(lambda tests: tests[name].update(passed=False, skipped=True)).gaps,
+                         ["this machine has no scalar"])
 
 
 if __name__ == "__main__":

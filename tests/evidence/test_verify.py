@@ -71,13 +71,23 @@ class VerifyEvidence(TestCase):
                      folder=tiny_package())
 
     def test_C7_AStaleRecordIsNoPass(self):
+        """Every key of every kind: tests/diagnostics/EvidenceTest.cpp. Here the tool, and what gives words meaning."""
+        data = self.data()
+        meaning = {"functions", "vocabulary", "reference"}
         for kind in ("circuit", "contract", "provider", "stitched", "end_to_end"):
-            data = self.data()
             subject, path = self.needs(data, kind)
-            key, digest = next(iter(json.loads(path.read_text())["bound"].items()))
-            seeded.edit(path, lambda record, key=key: record["bound"].update({key: digest[::-1]}), seal=True)
-            self.refuses(f"{kind} '{subject}' is not validated: it is stale: it binds '{key}' at {digest[::-1][:12]}, "
-                         f"which is {digest[:12]} now [E103]\n{path}: note: the evidence record lies here\n", data)
+            whole_record = path.read_bytes()
+            bound = json.loads(whole_record)["bound"]
+            whole_models = {*meaning, f"inputs:{kind}"} if kind in ("stitched", "end_to_end") else set()
+            self.assertLessEqual(whole_models, set(bound))
+            for key in sorted({next(iter(bound)), *whole_models}):
+                with self.subTest(kind=kind, key=key):
+                    digest = bound[key]
+                    seeded.edit(path, lambda record: record["bound"].update({key: digest[::-1]}), seal=True)  # noqa: B023
+                    self.refuses(f"{kind} '{subject}' is not validated: it is stale: it binds '{key}' at "
+                                 f"{digest[::-1][:12]}, which is {digest[:12]} now [E103]\n{path}: note: the evidence "
+                                 "record lies here\n", data)
+            path.write_bytes(whole_record)
 
     def test_C7_AnEditedRecordIsNoPass(self):
         data = self.data()
@@ -127,13 +137,20 @@ fates = {fates}
 suites = {{}}
 for pattern in given["gtest_filter"].split(":"):
     suite, name = pattern.split(".", 1)
-    fate = next((fate for part, fate in fates.items() if part in name), "passed")
+    fate = next((fate for part, fate in fates.items() if part in pattern), "passed")
     test = {{"name": name.replace("*", "k1"), "result": "SKIPPED" if fate == "skipped" else "COMPLETED"}}
     if fate == "failed":
         test["failures"] = [{{"failure": "it differs"}}]
     if fate != "absent":
         suites.setdefault(suite, []).append(test)
+if fates.get("dies"):
+    print("it begins")
+    print("terminate called without an active exception", file=sys.stderr)
+    sys.exit(134)
+built_of = {built_of}
 report = {{"testsuites": [{{"name": suite, "testsuite": tests}} for suite, tests in suites.items()]}}
+if built_of:
+    report["built_of"] = " ".join(f"{{key}}={{digest}}" for key, digest in built_of.items())
 open(given["gtest_output"].split(":", 1)[1], "w").write(json.dumps(report))
 """
 
@@ -141,11 +158,15 @@ open(given["gtest_output"].split(":", 1)[1], "w").write(json.dumps(report))
 class Measure(TestCase):
     """The programs that measure are the project's own; where it says so, others stand in their place."""
 
-    def programs(self, **fates):
+    def programs(self, built_of=None, **fates):
+        """`built_of`: what a program says of itself, where that is not the truth."""
         folder = self.folder()
+        out, _ = self.writ("digests", "--json", "--data", whole())
+        truth = json.loads(out)["digests"]
         for name in ("kernels_test", "threaded_test"):
             path = folder / name
-            path.write_text(PROGRAM.format(python=sys.executable, fates=fates.get(name, {})))
+            path.write_text(PROGRAM.format(python=sys.executable, fates=fates.get(name, {}),
+                                           built_of=(built_of or {}).get(name, truth)))
             path.chmod(0o755)
         return folder
 
@@ -166,16 +187,19 @@ class Measure(TestCase):
                                threaded_test={f"/{skipped}_scalar_": "skipped"})  # fmt: skip
         out, err = self.measure(["--programs", folder], code=1)
         self.assertIn(f"provider '{lost}', measured again: 1 of ", err)
-        self.assertIn(f" cases of kernels_test differ from the reference, the first 'BitForBit/{lost}_scalar_k1' [E103]", err)
-        self.assertIn(f"provider '{skipped}', measured again: unresolved: 1 cases of threaded_test do not run on this "
-                      "machine [E103]", err)
-        self.assertIn(f"provider '{absent}', measured again: unresolved: kernels_test compared nothing of it [E103]", err)
+        self.assertIn(" cases of C8_ProductionEqualsReference differ from the reference, the first "
+                      f"'BitForBit/{lost}_scalar_k1' [E103]", err)
+        self.assertIn(f"provider '{skipped}', measured again: unresolved: 1 cases of C8_ThreadedEqualsReference do not "
+                      "run on this machine [E103]", err)
+        self.assertIn(f"provider '{absent}', measured again: unresolved: C8_ProductionEqualsReference of kernels_test "
+                      "compared nothing of it [E103]", err)
         for provider in (lost, skipped, absent):
             self.assertNotIn(f"measured   provider '{provider}'", out)
 
     def test_C7_AProgramThatIsNotThereIsUnresolved(self):
         out, err = self.measure(["--programs", self.folder()], code=1)
-        self.assertEqual(err.count("unresolved: kernels_test compared nothing of it"), len(self.providers()))
+        self.assertEqual(err.count("unresolved: there is no kernels_test [E103]"), len(self.providers()))
+        self.assertEqual(err.count("unresolved: there is no threaded_test [E103]"), len(self.providers()))
         self.assertNotIn("\nmeasured", out)
 
     def test_C7_TheProjectsOwnProgramsMeasureOneProvider(self):
@@ -192,6 +216,49 @@ class Measure(TestCase):
         self.assertIn(f"measured   provider '{one}'", measured[0])
         self.assertNotIn(f"provider '{one}'", err)
         self.assertEqual(err.count("unresolved: kernels_test compared nothing of it"), len(self.providers()) - 1)
+
+    def merging(self):
+        """A provider whose keys may be divided, and one whose map has no merge."""
+        merges = {provider: "merge" in json.loads(next((whole() / "kernel_maps").glob(f"*/{provider}.json")).read_text())
+                  ["threading"] for provider in self.providers()}  # fmt: skip
+        return tuple(next(provider for provider in merges if merges[provider] is has) for has in (True, False))
+
+    def test_C7_AProviderWithAMergeIsMeasuredDivided(self):
+        divided, plain = self.merging()
+        for fate, said in (("failed", "1 of "), ("absent", "unresolved: C8_DividedEqualsReference of threaded_test "
+                                                           "compared nothing of it [E103]")):  # fmt: skip
+            fates = {f"C8_DividedEqualsReference.BitForBit/{provider}_{isa}": fate for provider in (divided, plain)
+                     for isa in (("scalar",) if fate == "failed" else ("",))}  # fmt: skip
+            out, err = self.measure(["--programs", self.programs(threaded_test=fates)], code=1)
+            self.assertIn(f"provider '{divided}', measured again: {said}", err)
+            self.assertEqual(err.count("[E103]"), 1, err)
+            self.assertIn(f"measured   provider '{plain}'", out)
+
+    def test_C7_AProgramOfOtherSourcesMeasuresNothing(self):
+        """A tree that is built in part: the tool is of the sources, a program that measures is of older ones."""
+        provider = self.providers()[0]
+        out, _ = self.writ("digests", "--json", "--data", whole())
+        truth = json.loads(out)["digests"]
+        key, digest = f"source:{provider}", truth[f"source:{provider}"]
+        built_of = {"kernels_test": truth | {key: digest[::-1]}}
+        out, err = self.measure(["--programs", self.programs(built_of)], code=1)
+        self.assertIn(f"provider '{provider}', measured again: unresolved: kernels_test was built of another '{key}': "
+                      f"{digest[::-1][:12]}, which is {digest[:12]} here [E103]", err)
+        self.assertEqual(err.count("[E103]"), 1, err)
+        self.assertNotIn(f"measured   provider '{provider}'", out)
+        for key in ("reference", "pool", "packing", "vocabulary", "inputs:provider"):
+            built_of = {"threaded_test": truth | {key: "0" * 64}}
+            out, err = self.measure(["--programs", self.programs(built_of)], code=1)
+            self.assertEqual(err.count(f"threaded_test was built of another '{key}': 000000000000"), len(self.providers()))
+            self.assertNotIn("\nmeasured", out)
+        out, err = self.measure(["--programs", self.programs({"kernels_test": {}})], code=1)
+        self.assertEqual(err.count("unresolved: kernels_test does not say of which "), len(self.providers()))
+
+    def test_C7_AProgramThatDiesSaysHow(self):
+        folder = self.programs(kernels_test={"dies": True})
+        _, err = self.measure(["--programs", folder], code=1)
+        self.assertEqual(err.count("unresolved: kernels_test ended with status 134, and its last line is 'terminate "
+                                   "called without an active exception' [E103]"), len(self.providers()))
 
     def test_C7_TheProjectsOwnProgramsMeasure_long(self):
         out, _ = self.measure([])

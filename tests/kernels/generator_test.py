@@ -57,6 +57,19 @@ with tempfile.TemporaryDirectory() as name:
     generate(folder)
     check("a header's text is part of the digest", (folder / "out/kernel_table.cpp").read_text() != table)
 
+    digest = re.compile(r'"residual_f32",\n    "(\w+)"')
+    first = digest.search((folder / "out/kernel_table.cpp").read_text())[1]
+    path.write_text(path.read_text().replace('"grain": ', '"grain": 1'))
+    generate(folder)
+    check("the generated entry is part of the digest",
+          digest.search((folder / "out/kernel_table.cpp").read_text())[1] != first)
+    shutil.rmtree(folder / "out")
+    generate(folder)
+    again = digest.search((folder / "out/kernel_table.cpp").read_text())[1]
+    generate(folder)
+    check("and is so whether the entry is there or not",
+          digest.search((folder / "out/kernel_table.cpp").read_text())[1] == again != first)
+
     (folder / "src/residual/residual_f32.cpp").unlink()
     fault(folder, "a missing source", "'residual_f32' has no source")
 
@@ -88,7 +101,26 @@ with tempfile.TemporaryDirectory() as name:
     check("the compiler is bound", flags_of(compiler="/usr/bin/clang++-14") != plain)
     for words in ("-O2 -g", "-O2 -Wall -Werror", "-O2 -I/some/folder", "-I /some/folder -O2", "-isystem /x -O2"):
         check(f"{words} is not bound", flags_of(words) == plain)
-    check("the place of the compiler is not bound", flags_of(compiler="ccache /opt/bin/g++") == plain)
+    elsewhere = folder / "opt/cc"
+    elsewhere.parent.mkdir()
+    elsewhere.symlink_to("/usr/bin/g++")
+    check("place and name of the compiler are not bound", flags_of(compiler=f"ccache {elsewhere}") == plain)
+
+    def release(name, version):
+        """A compiler that says of itself what the one here says, but for its release."""
+        path = folder / name
+        path.write_text(f"#!/bin/sh\n/usr/bin/g++ \"$@\" | sed '{version}'\n")
+        path.chmod(0o755)
+        return flags_of(compiler=path)
+
+    check("another release of one version is not bound",
+          release("minor", "s/__GNUC_MINOR__ .*/__GNUC_MINOR__ 77/; s/__VERSION__ .*/__VERSION__ 7/") == plain)
+    check("another version is bound", release("major", "s/define __GNUC__ .*/define __GNUC__ 77/") not in ("", plain))
+    check("another version of Highway is bound", release("highway", "s/HWY_MAJOR .*/HWY_MAJOR 77/") not in ("", plain))
+    check("another architecture is bound", release("target", "s/__x86_64__/__aarch64__/") not in ("", plain))
+    check("a compiler that is not there", "/none/g++: the compiler does not say what it is" in
+          flags_of(compiler="/none/g++"), flags_of(compiler="/none/g++"))
+    check("a compiler that is none", "neither gcc nor clang" in release("none", "s/__GNUC__/__OTHER__/"))
     other = json.dumps([{"directory": "/", "file": "other.cpp", "command": "c++ -DWRIT_ISA_NAME=avx512 -c other.cpp"}])
     (folder / "commands.json").write_text(other)
     result = generate(folder, "--compile-commands", folder / "commands.json")

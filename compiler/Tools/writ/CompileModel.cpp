@@ -4,8 +4,8 @@
 #include "compiler/Import/ReadTokenizer.h"
 #include "compiler/Resolve/Invariance.h"
 #include "compiler/Support/EditDistance.h"
+#include "compiler/Tools/writ/EvidenceDigests.h"
 #include "compiler/Tools/writ/Install.h"
-#include "ir/Reference/SourceDigest.h"
 #include "writ/kernel_table.h"
 #include "writ/package_format.h"
 
@@ -104,10 +104,7 @@ CurrentDigests currentDigests(const Catalog &catalog) {
       if (const std::string flags = writ_flags_sha256(provider); !flags.empty())
         digests["flags:" + id] = flags;
     }
-  digests["reference"] = reference::sourceSha256();
-  digests["oracle"] = oracleSha256();
-  digests["inputs:contract"] = contractInputsSha256();
-  digests["inputs:provider"] = providerInputsSha256();
+  digests.merge(sourceDigests());
   return digests;
 }
 

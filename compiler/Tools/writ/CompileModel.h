@@ -43,9 +43,4 @@ std::vector<EvidenceNeed> evidenceNeeds(const CompiledModel &model);
 /// What the installed provider and reference sources are, added to the catalog's digests.
 CurrentDigests currentDigests(const Catalog &catalog);
 
-/// Digest of the sources that judge the reference: MPFR's and the external oracles' (generated).
-std::string oracleSha256();
-std::string contractInputsSha256();
-std::string providerInputsSha256();
-
 } // namespace writ::tool

@@ -219,7 +219,7 @@ void checkEvidence(const VerifyCommand &command, const Json &lock, const CallMod
     providers[provider.key] = provider.keyLocation;
   measureProviders(command.programs.empty() ? fs::path(executablePath()).parent_path().string()
                                             : command.programs,
-                   catalog, providers);
+                   catalog, current, providers);
 }
 
 } // namespace
