@@ -3,6 +3,7 @@
 // kernel uses vectors; a line each below.
 #include "runtime/kernels/cpu/functions_ggml.h"
 #include "runtime/kernels/cpu/simd/activations.h"
+#include "runtime/kernels/cpu/simd/soft_cap.h"
 #include "tests/functions/Production.h"
 
 namespace {

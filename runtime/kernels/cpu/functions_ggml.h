@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/cpu/convert.h"
 #include "runtime/kernels/cpu/math.h"
+#include "runtime/kernels/cpu/tanh.h"
 
 namespace {
 

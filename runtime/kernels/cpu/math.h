@@ -1,6 +1,6 @@
 //===- math.h - the named elementary functions, one scalar at a time ------===//
 //
-// exp_f32_v0, tanh_f32_v0, log_f32_v0, sincos_f64_v0, silu_f32_v0 and gelu_tanh_f32_v0 of
+// exp_f32_v0, log_f32_v0, sincos_f64_v0, silu_f32_v0 and gelu_tanh_f32_v0 of
 // contracts/functions.json, step by step. No libm: every fma is written as one and nothing else may
 // be fused. The vector forms in simd/ take the same steps and give the same bits.
 //
@@ -72,30 +72,6 @@ inline float expF32(float x) {
   const int32_t exponent = static_cast<int32_t>(n);
   const int32_t half = exponent >> 1; // the first product is exact, the second rounds once
   return (p * powerOfTwo(half)) * powerOfTwo(exponent - half);
-}
-
-namespace tanh_f32_v0 {
-constexpr float kNear = 0x1.4p-1f;
-constexpr float kT0 = -0x1.555532p-2f, kT1 = 0x1.110726p-3f, kT2 = -0x1.b83c5cp-5f,
-                kT3 = 0x1.5226a2p-6f, kT4 = -0x1.75e1e4p-8f;
-} // namespace tanh_f32_v0
-
-inline float tanhF32(float x) {
-  using namespace tanh_f32_v0;
-  if (x != x)
-    return kNaN;
-  if (x == 0.0f)
-    return x;
-  const float a = __builtin_fabsf(x), z = x * x;
-  float p = kT4;
-  p = __builtin_fmaf(p, z, kT3);
-  p = __builtin_fmaf(p, z, kT2);
-  p = __builtin_fmaf(p, z, kT1);
-  p = __builtin_fmaf(p, z, kT0);
-  p = __builtin_fmaf(p, z * a, a);
-  const float q = 1.0f - 2.0f / (expF32(a + a) + 1.0f);
-  const float t = a < kNear ? p : q;
-  return x < 0.0f ? -t : t;
 }
 
 inline float logF32(float x) {

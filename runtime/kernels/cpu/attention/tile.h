@@ -18,6 +18,7 @@
 #pragma once
 
 #include "runtime/kernels/cpu/simd/lanes.h"
+#include "runtime/kernels/cpu/simd/soft_cap.h"
 
 #include <type_traits>
 

@@ -1,6 +1,6 @@
 // out = rn(cap * tanh_f32_v0(rn(input / cap))), each f32 [rows][n]. `out` may be `input`.
 #include "writ/kernels/soft_cap_f32.h"
-#include "runtime/kernels/cpu/simd/lanes.h"
+#include "runtime/kernels/cpu/simd/soft_cap.h"
 
 WRIT_BODY(soft_cap_f32) {
   const auto &args = *static_cast<const soft_cap_f32_args *>(arguments);
