@@ -138,11 +138,8 @@ format: setup ## clang-format every C and C++ file
 format-check: setup ## fail where a file is not formatted
 	@clang-format-14 --dry-run -Werror $(cxx) && echo "all $(words $(cxx)) files are formatted"
 
-# clang's own compile commands: those of g++ may hold flags that clang does not know.
 tidy: setup ## clang-tidy over compiler, ir and runtime
-	$(call configure-and-build,clang)
-	@git ls-files 'compiler/*.cpp' 'ir/*.cpp' 'runtime/*.cpp' | \
-	  xargs -P $(JOBS) -n 4 clang-tidy-14 --quiet -p build-clang
+	@JOBS=$(JOBS) scripts/tidy
 
 clean: ## remove every build folder
 	rm -rf build build-*
