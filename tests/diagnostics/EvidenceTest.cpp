@@ -269,7 +269,7 @@ TEST_F(Evidence, C7_WholeModelsAreBoundToTheMeaningOfTheWords) {
   const Catalog catalog = tree.load();
   const auto &[circuit, json] = *catalog.circuits().begin();
   const auto &[id, map] = *catalog.kernelMaps().begin();
-  EvidenceSubject subject{circuit, "portable", {"f32"}, {{map.contracts.front(), id, {}}}};
+  EvidenceSubject subject{circuit, "portable", {"f32"}, {}, {{map.contracts.front(), id, {}}}};
   std::map<std::string, std::vector<std::string>> bound;
   for (const EvidenceNeed &each : evidenceNeeds(catalog, subject))
     bound[each.kind] = each.bound;
@@ -290,7 +290,7 @@ TEST_F(Evidence, C7_WholeModelsAreBoundToTheMeaningOfTheWords) {
 // bound is missed.
 TEST_F(Evidence, C7_EveryKeyOfEveryKindDemotesItsRecord) {
   const Catalog catalog = tree.load();
-  EvidenceSubject subject{catalog.circuits().begin()->first, "portable", {"f32"}, {}};
+  EvidenceSubject subject{catalog.circuits().begin()->first, "portable", {"f32"}, {}, {}};
   for (const auto &[id, map] : catalog.kernelMaps())
     subject.decisions.push_back({map.contracts.front(), id, {}});
   std::set<std::string> kinds;
