@@ -1,5 +1,5 @@
 module {
-  graph.model "tiny" circuit "llama" profile "portable" target "cpu" vocabulary 320 context_length 128 result "logits" production true inputs {circuit = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c", profile = "f8c77233a1cfcf11265b26d54e93432fbbd219cdf2444908d16270b161eb0e6f"} loc(#loc)
+  graph.model "tiny" circuit "llama" profile "portable" target "cpu" vocabulary 320 context_length 128 result "logits" production true inputs {circuit = "2fc246578a65cafb6bb45b1fb78c757705498756a3d0524e03cf3a0ffd03763c", profile = "03891e401a96159685f7e64d2b2d76e2f0a58d896b76ff90339ca4ec2e8fbb59"} loc(#loc)
   graph.kv_group @kv0 0 !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0> loc(#loc)
   graph.weight @token_embd.weight tensor "token_embd.weight" "q8_0" [320, 64] loc(#loc1)
   graph.weight @rope_table.frequencies tensor "rope_table.frequencies" "f64" [16] values dense<[1.000000e+00, 0.56234132519034907, 0.31622776601683794, 0.17782794100389229, 1.000000e-01, 0.056234132519034911, 0.031622776601683791, 0.017782794100389229, 1.000000e-02, 0.005623413251903491, 0.0031622776601683794, 0.0017782794100389228, 1.000000e-03, 5.623413251903491E-4, 3.1622776601683794E-4, 1.7782794100389227E-4]> : tensor<16xf64> loc(#loc2)
