@@ -58,9 +58,8 @@ class CappedAndSunk(TestCase):
     def test_S1_S4_SinksOfEachHead(self):
         model = random_model("--circuit", "qwen3", "--width", "256", "--heads", "16", "--kv-heads", "4",
                              "--parameter", "head_dim=16", name="sinks")
-        text, source = self.said(model, "qwen3", with_sinks)
+        _, source = self.said(model, "qwen3", with_sinks)
         self.assertIn("writ/kernels/attention_f16_sinks_tiles32_chunks256.h", source)
-        self.assertNotEqual(text, self.said(model, "qwen3", lambda document, ops: None)[0])
 
 
 if __name__ == "__main__":
