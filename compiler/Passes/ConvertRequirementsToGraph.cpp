@@ -152,7 +152,8 @@ LogicalResult ConvertRequirementsToGraph::buildOp(graph::RequirementOp requireme
   // What the family lacks is found here, before an op could exist without it.
   for (StringAttr name : state.name.getRegisteredInfo()->getAttributeNames()) {
     bool optional = name.getValue() == "layer" ||
-                    llvm::is_contained(shape->optionalWeights, std::string_view(name.getValue()));
+                    llvm::is_contained(shape->optionalWeights, std::string_view(name.getValue())) ||
+                    llvm::is_contained(shape->optionalNumbers, std::string_view(name.getValue()));
     if (!optional && !state.attributes.get(name))
       return requirement.emitOpError()
              << "gives no '" << name.getValue() << "', which its family needs [E205]";

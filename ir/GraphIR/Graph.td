@@ -163,9 +163,11 @@ def Graph_KvStoreOp : Graph_KernelOp<"kv_store",
 
 def Graph_AttentionOp : Graph_KernelOp<"attention",
     (ins Graph_Rows:$rows, Graph_Tensor:$q, Graph_Kv:$kv),
-    (ins FlatSymbolRefAttr:$kv_group, I64Attr:$kv_layer, StrAttr:$mask, F64Attr:$scale),
+    (ins FlatSymbolRefAttr:$kv_group, I64Attr:$kv_layer, StrAttr:$mask, F64Attr:$scale,
+        OptionalAttr<F64Attr>:$soft_cap, OptionalAttr<FlatSymbolRefAttr>:$sinks),
     (outs Graph_Tensor:$out),
-    "`(` $rows `,` $q `,` $kv `)` `kv` $kv_group `[` $kv_layer `]` `mask` $mask `scale` $scale"> {
+    "`(` $rows `,` $q `,` $kv `)` `kv` $kv_group `[` $kv_layer `]` `mask` $mask `scale` $scale "
+    "(`soft_cap` $soft_cap^)? (`sinks` $sinks^)?"> {
   let summary = "attention of each row to the positions that its mask allows";
 }
 

@@ -330,10 +330,19 @@ LogicalResult AttentionOp::verify() {
   // graph.attention C2
   if (!std::isfinite(getScale().convertToDouble()))
     return emitOpError("has a scale that is not finite");
+  if (!getSoftCap())
+    return success();
+  double cap = getSoftCap()->convertToDouble();
+  // graph.attention C3
+  if (!(cap > 0) || std::isinf(cap))
+    return emitOpError() << "has soft_cap " << cap << "; it is finite and positive";
   return success();
 }
 LogicalResult AttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyKvUse(*this, symbols);
+  if (failed(verifyKvUse(*this, symbols)))
+    return failure();
+  return getSinks() ? verifyWeight(*this, symbols, getSinksAttr(), {*dim(getDimensions(), "heads")})
+                    : success();
 }
 
 LogicalResult GateOp::verify() {

@@ -27,6 +27,7 @@ constexpr OperandShape residualInputs[] = {{"a", {"n", ""}}, {"b", {"n", ""}}};
 constexpr Names weight = {"weight"};
 constexpr Names bias = {"bias"};
 constexpr Names sinks = {"sinks"};
+constexpr Names softCap = {"soft_cap"};
 constexpr Names frequencies = {"frequencies"};
 
 constexpr Names dimsN = {"n"};
@@ -106,7 +107,8 @@ constexpr FamilyShape families[] = {
      .optionalWeights = sinks,
      .dimensions = dimsAttention,
      .readsRows = true,
-     .readsKv = true},
+     .readsKv = true,
+     .optionalNumbers = softCap},
     {.family = "gate",
      .inputs = gateInputs,
      .outputs = rowOfN,

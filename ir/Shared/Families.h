@@ -32,6 +32,7 @@ struct FamilyShape {
   bool readsKv = false;                         ///< takes the KV state
   bool writesKv = false;                        ///< makes a new KV state
   bool selectsRows = false;                     ///< its results have the output rows of the step
+  std::span<const std::string_view> optionalNumbers = {};
 };
 
 /// The families that run inside a step; null for any other.

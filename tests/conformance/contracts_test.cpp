@@ -4,8 +4,11 @@
 
 #include "ir/Reference/Reference.h"
 
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
+#include <tuple>
 
 namespace writ::test {
 namespace {
@@ -129,16 +132,41 @@ TEST(C2_Contracts, APortableProfileHasNoContractWithANonPortableWord) {
   EXPECT_GT(open, 100);
 }
 
+/// The optional numbers and operands that the words of a contract take.
+std::set<std::string> takenBy(const nlohmann::json &contract) {
+  std::set<std::string> taken;
+  for (const auto &[field, list] :
+       Data::get().vocabulary["contract_fields"][contract["family"]].items()) {
+    const nlohmann::json value = fieldOf(contract, field);
+    if (!words().contains(list) || !value.is_string())
+      continue;
+    const nlohmann::json &word = words()[list.get<std::string>()][value.get<std::string>()];
+    for (const char *kind : {"numbers", "operands"})
+      for (const auto &name : word.value(kind, nlohmann::json::array()))
+        taken.insert(name.get<std::string>());
+  }
+  return taken;
+}
+
+/// The families of the ops of all circuits.
+void collectFamilies(const nlohmann::json &json, std::set<std::string> &families) {
+  if (json.is_object() && json.contains("op") && json["op"].is_string())
+    families.insert(json["op"].get<std::string>());
+  for (const auto &inner : json)
+    if (inner.is_structured())
+      collectFamilies(inner, families);
+}
+
 TEST(C2_Profiles, NameContractsAndCoverEachRequirementOnce) {
   ASSERT_GE(Data::get().profiles.size(), 2u);
   for (const auto &[id, profile] : Data::get().profiles) {
-    std::set<std::pair<std::string, std::string>> seen;
+    std::set<std::tuple<std::string, std::string, std::set<std::string>>> seen;
     for (const auto &rule : profile["rules"]) {
       const std::string contract = rule["contract"];
       ASSERT_TRUE(Data::get().contracts.contains(contract)) << id << ": " << contract;
       const nlohmann::json &found = Data::get().contracts.at(contract);
       EXPECT_EQ(found["family"], rule["op"]);
-      EXPECT_TRUE(seen.insert({rule["op"], rule["match"].dump()}).second)
+      EXPECT_TRUE(seen.insert({rule["op"], rule["match"].dump(), takenBy(found)}).second)
           << id << ": " << rule.dump();
       // What the rule asks for is what the contract is about.
       for (const auto &[key, value] : rule["match"].items())
@@ -147,14 +175,18 @@ TEST(C2_Profiles, NameContractsAndCoverEachRequirementOnce) {
                   value)
             << id << ": " << rule.dump();
     }
-    // Every op that a kernel computes has a contract; of a fusion, every part.
-    std::set<std::string> families;
+    // Every op that a circuit has and a kernel computes has a contract; of a fusion, every part.
+    std::set<std::string> families, asked;
+    for (const auto &entry :
+         std::filesystem::directory_iterator(std::string(WRIT_SOURCE_DIR) + "/circuits"))
+      if (entry.path().extension() == ".json")
+        collectFamilies(nlohmann::json::parse(std::ifstream(entry.path())), asked);
     for (const auto &[kernel, map] : Data::get().kernelMaps) {
       const std::string family = map["op"];
       const nlohmann::json &rules = Data::get().vocabulary["families"][family];
-      if (!rules.contains("parts"))
+      if (!rules.contains("parts") && asked.contains(family))
         families.insert(family);
-      else
+      else if (rules.contains("parts"))
         for (const auto &part : rules["parts"])
           families.insert(part["family"].get<std::string>());
     }
@@ -165,13 +197,15 @@ TEST(C2_Profiles, NameContractsAndCoverEachRequirementOnce) {
   }
 }
 
+// Or their contracts take different things, by which one of them is chosen.
 TEST(C2_Profiles, MatchSetsOfOneFamilyExcludeEachOther) {
   for (const auto &[id, profile] : Data::get().profiles)
     for (const auto &a : profile["rules"])
       for (const auto &b : profile["rules"]) {
         if (a == b || a["op"] != b["op"])
           continue;
-        bool exclusive = false;
+        bool exclusive = takenBy(Data::get().contracts.at(a["contract"])) !=
+                         takenBy(Data::get().contracts.at(b["contract"]));
         for (const auto &[key, value] : a["match"].items())
           exclusive = exclusive || (b["match"].contains(key) && b["match"][key] != value);
         EXPECT_TRUE(exclusive) << id << ": " << a.dump() << " and " << b.dump();

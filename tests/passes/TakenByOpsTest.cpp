@@ -1,8 +1,10 @@
 //===- TakenByOpsTest.cpp - what an op gives beyond its family's needs ----===//
+#include "compiler/Resolve/Resolver.h"
 #include "tests/emit/Example.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace writ::test {
 namespace {

@@ -14,6 +14,7 @@
 // CHECK: graph.rope 
 // CHECK: graph.kv_store 
 // CHECK: graph.attention 
+// CHECK-SAME: scale 1.250000e-01 soft_cap 5.000000e+01 sinks @ws dimensions
 // CHECK: graph.gate 
 // CHECK: graph.residual 
 // CHECK: graph.select_rows 
@@ -39,6 +40,7 @@ module {
   graph.kv_group @kv0 0 !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
   graph.weight @we tensor "we" "f32" [8, 32] layout "plain"
   graph.weight @wn tensor "wn" "f32" [32] layout "plain"
+  graph.weight @ws tensor "ws" "f32" [1] layout "plain"
   graph.weight @wf tensor "wf" "f64" [8] layout "plain"
   graph.resolutions @resolutions sha256 "0000000000000000000000000000000000000000000000000000000000000000" {
     graph.resolution @x "x" : "embedding" in "prefill" is #k
@@ -68,7 +70,7 @@ module {
     %capped = graph.soft_cap "capped" (%bent) cap 3.000000e+01 dimensions {n = 32} in "layer"[0] resolved(@resolutions::@capped, #k) : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %turned = graph.rope "turned" (%norm, %table) pairing "interleaved" dimensions {head_dim = 32, heads = 1, rope_dims = 16} in "layer"[0] resolved(@resolutions::@turned, #k) : (tensor<?x32xf32>, tensor<?x16xf32>) -> tensor<?x32xf32>
     %stored = graph.kv_store "stored" (%rows, %turned, %norm, %kv0) kv @kv0[0] dimensions {head_dim = 32, kv_heads = 1} in "layer"[0] resolved(@resolutions::@stored, #k) : (!graph.rows, tensor<?x32xf32>, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>
-    %seen = graph.attention "seen" (%rows, %turned, %stored) kv @kv0[0] mask "causal" scale 1.250000e-01 dimensions {head_dim = 32, heads = 1, kv_heads = 1} in "layer"[0] resolved(@resolutions::@seen, #k) : (!graph.rows, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> tensor<?x32xf32>
+    %seen = graph.attention "seen" (%rows, %turned, %stored) kv @kv0[0] mask "causal" scale 1.250000e-01 soft_cap 5.000000e+01 sinks @ws dimensions {head_dim = 32, heads = 1, kv_heads = 1} in "layer"[0] resolved(@resolutions::@seen, #k) : (!graph.rows, tensor<?x32xf32>, !graph.kv<"f16", layers = 2, kv_heads = 1, head_dim = 32, window = 0>) -> tensor<?x32xf32>
     %gated = graph.gate "gated" (%seen, %norm) activation "silu" dimensions {n = 32} in "layer"[0] resolved(@resolutions::@gated, #k) : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x32xf32>
     %sum = graph.residual "sum" (%x, %gated) dimensions {n = 32} in "layer"[0] resolved(@resolutions::@sum, #k) : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x32xf32>
     %chosen = graph.select_rows "chosen" (%rows, %sum) dimensions {n = 32} in "epilogue" resolved(@resolutions::@chosen, #k) : (!graph.rows, tensor<?x32xf32>) -> tensor<?x32xf32>

@@ -14,7 +14,8 @@
 //      and counter = (position, stream), low words first
 //
 // A row with a NaN or an infinity has token -1. Scratch: vocabulary * 16 bytes a row, two arrays of
-// keys, of which one serves for penalized logits before, and for probabilities after the choice.
+// keys, of which one serves for penalized logits before the candidates are sorted into it, the
+// other for probabilities after.
 #include "writ/kernels/sample_philox.h"
 #include "runtime/kernels/cpu/simd/lanes.h"
 #include "writ/model_abi.h"
@@ -214,7 +215,7 @@ int64_t truncate(const writ_sample_parameters &parameters, const uint64_t *keys,
   return kept;
 }
 
-/// `p` is scratch.
+/// The drawn token, or -1 where no running sum exceeds the product. `p` is scratch.
 int32_t draw(const writ_sample_parameters &parameters, const uint64_t *keys, int64_t count,
              float *p) {
   const Lanes temperature = broadcast(parameters.temperature);
@@ -227,34 +228,109 @@ int32_t draw(const writ_sample_parameters &parameters, const uint64_t *keys, int
     if (running > wanted)
       return idOf(keys[i]);
   }
-  return idOf(keys[count - 1]);
+  return -1;
+}
+
+float largestOf(const float *logits, int64_t count) {
+  float most = logits[0];
+  int64_t i = 0;
+  for (; i + kScanned <= count; i += kScanned) {
+    const float here = greatestOf(logits + i);
+    most = here > most ? here : most;
+  }
+  for (; i < count; ++i)
+    most = logits[i] > most ? logits[i] : most;
+  return most;
+}
+
+/// A logit below which no candidate moves a bit of the choice, or -infinity where none is known.
+///
+/// The sums ascend from p_0 = 1, so that an addend below half of 1's ulp, 2^-24, leaves them as
+/// they are, and what follows it is smaller still: neither a sum nor the place where one is reached
+/// depends on it. min_p drops what is below min_p. Divisions and differences round monotonically,
+/// so what holds at the floor holds below it; the tenth is far more than exp_f32_v0's error.
+float floorOf(const writ_sample_parameters &parameters, float largest) {
+  constexpr float kUnmoved = 0.9f * 0x1p-24f, kDepth = 17.0f; // exp(-17) = 0.69 * 2^-24
+  const float temperature = parameters.temperature;
+  const auto scaledExp = [&](float logit) {
+    const Lanes t = broadcast(temperature);
+    return greatest(expLanes(sub(div(broadcast(logit), t), div(broadcast(largest), t))));
+  };
+  const auto plainExp = [&](float logit) {
+    return greatest(expLanes(sub(broadcast(logit), broadcast(largest))));
+  };
+  const bool cutsByMin = parameters.min_p > 0.0f, cutsByTop = parameters.top_p < 1.0f;
+  if (cutsByMin && !cutsByTop) {
+    for (float depth = 0.125f; depth < kDepth; depth += 0.5f)
+      if (plainExp(largest - depth) < 0.9f * parameters.min_p)
+        return largest - depth;
+  }
+  const float scaled = kDepth * temperature;
+  const float floor = largest - (cutsByTop && scaled < kDepth ? kDepth : scaled);
+  const bool unmoved = scaledExp(floor) < kUnmoved && (!cutsByTop || plainExp(floor) < kUnmoved);
+  return unmoved ? floor : -kInfinity;
+}
+
+/// The keys of the logits that are at least `floor`, ids ascending; how many.
+int64_t keysFrom(const float *logits, int64_t count, float floor, uint64_t *keys) {
+  int64_t found = 0;
+  const auto take = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      keys[found] = keyOf(logits[i], i); // found <= i: within the array
+      found += logits[i] >= floor;
+    }
+  };
+  int64_t i = 0;
+  for (; i + kScanned <= count; i += kScanned) {
+    if (greatestOf(logits + i) < floor)
+      continue;
+    for (int64_t j = i; j < i + kScanned; j += kLanes)
+      if (greatest(load(logits + j)) >= floor)
+        take(j, j + kLanes);
+  }
+  take(i, count);
+  return found;
+}
+
+/// Chooses among the logits that are at least `floor`; -1 as draw.
+int32_t chooseFrom(const float *logits, int64_t vocabulary, float floor,
+                   const writ_sample_parameters &parameters, uint64_t *keys, uint64_t *other) {
+  int64_t count = keysFrom(logits, vocabulary, floor, keys);
+  sortKeys(keys, other, count);
+  if (parameters.top_k > 0 && parameters.top_k < count)
+    count = parameters.top_k;
+  auto *p = reinterpret_cast<float *>(keys);
+  count = truncate(parameters, other, count, p);
+  const int32_t token = draw(parameters, other, count, p);
+  return token < 0 && floor == -kInfinity ? idOf(other[count - 1]) : token;
 }
 
 /// Each of `keys` and `other` holds a key for each token.
-int32_t sampleRow(const float *logits, int64_t vocabulary, const writ_sample_parameters &parameters,
+int32_t sampleRow(const float *given, int64_t vocabulary, const writ_sample_parameters &parameters,
                   uint64_t *keys, uint64_t *other) {
-  if (!allFinite(logits, vocabulary))
+  if (!allFinite(given, vocabulary))
     return -1;
-  if (parameters.repeat_penalty != 1.0f)
-    logits = penalize(parameters, logits, vocabulary, reinterpret_cast<float *>(other));
+  const auto penalized = [&] {
+    return parameters.repeat_penalty == 1.0f
+               ? given
+               : penalize(parameters, given, vocabulary, reinterpret_cast<float *>(other));
+  };
+  const float *logits = penalized();
   if (parameters.temperature == 0.0f)
     return largestLogit(logits, vocabulary);
-  int64_t count = vocabulary;
-  if (parameters.top_k > 0 && parameters.top_k < count)
-    count = parameters.top_k;
-  if (count < vocabulary / 8) {
-    selectLeast(logits, vocabulary, count, keys);
-  } else {
-    for (int64_t i = 0; i < vocabulary; ++i)
-      keys[i] = keyOf(logits[i], i);
-    sortKeys(keys, other, vocabulary);
-    uint64_t *sorted = other;
-    other = keys;
-    keys = sorted;
+  if (parameters.top_k > 0 && parameters.top_k < vocabulary / 8) {
+    selectLeast(logits, vocabulary, parameters.top_k, keys);
+    auto *p = reinterpret_cast<float *>(other);
+    const int64_t count = truncate(parameters, keys, parameters.top_k, p);
+    const int32_t token = draw(parameters, keys, count, p);
+    return token < 0 ? idOf(keys[count - 1]) : token;
   }
-  auto *p = reinterpret_cast<float *>(other);
-  count = truncate(parameters, keys, count, p);
-  return draw(parameters, keys, count, p);
+  const float floor = floorOf(parameters, largestOf(logits, vocabulary));
+  const int32_t token = chooseFrom(logits, vocabulary, floor, parameters, keys, other);
+  if (token >= 0 || floor == -kInfinity)
+    return token;
+  // Probabilities that are no numbers (a quotient overflowed) end at the last of all candidates.
+  return chooseFrom(penalized(), vocabulary, -kInfinity, parameters, keys, other);
 }
 
 } // namespace
