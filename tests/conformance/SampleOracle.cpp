@@ -58,21 +58,18 @@ struct Draw {
   const reference::SampleRequest &request;
   double exponentialError; ///< relative, of the contract's function
 
-  /// exp(x - x0) of each candidate, where x may be off by `inputError` |x|.
-  std::vector<Measured> weights(const std::vector<Candidate> &from, double divisor,
-                                double inputError) const {
+  /// exp(x - x0) of each candidate.
+  std::vector<Measured> weights(const std::vector<Candidate> &from) const {
     std::vector<Measured> result;
     for (const Candidate &candidate : from) {
-      const Real difference = (Real(candidate.logit) - Real(from[0].logit)) / Real(divisor);
+      const Real difference = Real(candidate.logit) - Real(from[0].logit);
       const Real exact = exp(difference);
-      const double moved =
-          kRoundoff * std::fabs(difference.toDouble()) +
-          inputError * (std::fabs(candidate.logit) + std::fabs(from[0].logit)) / divisor;
+      const double moved = kRoundoff * std::fabs(difference.toDouble());
       if (difference < Real(-150.0)) { // so far below binary32 that each side has zero, or nearly
         result.push_back({exact, 0x1p-126});
         continue;
       }
-      const double argument = std::expm1(std::min(moved * (1 + 4 * kRoundoff), 600.0));
+      const double argument = std::expm1(moved * (1 + 4 * kRoundoff));
       const double relative = argument * (1 + exponentialError) + exponentialError;
       result.push_back({exact, relative * exact.toDouble() + 0x1p-126});
     }
@@ -101,7 +98,7 @@ struct Draw {
 
   /// How many candidates truncation may leave.
   std::set<size_t> kept(const std::vector<Candidate> &all) const {
-    const std::vector<Measured> p = weights(all, 1, 0);
+    const std::vector<Measured> p = weights(all);
     std::set<size_t> byTopP{p.size()};
     if (request.topP < 1) {
       byTopP.clear();
@@ -130,8 +127,10 @@ struct Draw {
     return counts;
   }
 
-  void drawFrom(const std::vector<Candidate> &from, std::set<int32_t> &tokens) const {
-    const std::vector<Measured> sums = runningSums(weights(from, request.temperature, kRoundoff));
+  void drawFrom(std::vector<Candidate> from, std::set<int32_t> &tokens) const {
+    for (Candidate &candidate : from)
+      candidate.logit = roundedToBinary32(candidate.logit / request.temperature);
+    const std::vector<Measured> sums = runningSums(weights(from));
     const double uniform = static_cast<double>(firstRandomWord(request) >> 8) * 0x1p-24;
     const Measured target = product(uniform, sums.back());
     for (size_t i = 0; i < sums.size(); ++i) {

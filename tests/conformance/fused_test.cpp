@@ -66,12 +66,13 @@ TEST_P(C8_FusedReference, IsItsPartsInOrder) {
 
 // Negative control: what a part states reaches the codes.
 TEST_P(C8_FusedReference, SeesTheWordsOfEachPart) {
-  auto problem = makeProblem(GetParam(), shapeOf(GetParam(), 3, 5), {});
+  const auto shape = shapeOf(GetParam(), 40, 5);
+  auto problem = makeProblem(GetParam(), shape, {});
   problem->evaluate();
   const std::span<const std::byte> out = problem->buffers.at("out").bytes();
   const std::vector<std::byte> whole(out.begin(), out.end());
   const auto moves = [&](const char *path, const nlohmann::json &value) {
-    auto other = makeProblem(GetParam(), shapeOf(GetParam(), 3, 5), {});
+    auto other = makeProblem(GetParam(), shape, {});
     nlohmann::json &field = other->contract[nlohmann::json::json_pointer(path)];
     EXPECT_FALSE(field.is_null()) << path;
     field = value;

@@ -137,7 +137,12 @@ TEST(C8_Reference, AContractIsReadAsItIsEvaluated) {
     EXPECT_EQ(faultOf(contract), "") << id;
   forEachChange(putUnknownWord, [&](Problem &problem, const std::string &field) {
     EXPECT_NE(faultOf(problem.contract), "") << problem.contract["id"] << ", " << field;
+    // Of an attribute the op has its own word, which evaluating compares first.
+    const auto attributes = problem.call.attributes;
+    if (attributes.contains(field))
+      problem.call.attributes[field] = "no_such_word";
     EXPECT_EQ(faultOf(problem.contract), errorOf(problem)) << field;
+    problem.call.attributes = attributes;
   });
 }
 
@@ -327,7 +332,7 @@ TEST(C8_ReferenceSeesOrder, OfBlocksOf256) {
   }));
   auto wrong = makeProblem("linear_q4_k_i8_b256_v0", shape, {});
   wrong->contract["reduction"] = "sum_f32_fma_segments8";
-  EXPECT_NE(errorOf(*wrong).find("blocks of 'q4_k' have 256 elements"), std::string::npos)
+  EXPECT_NE(errorOf(*wrong).find("blocks of 'q4_k' have 256"), std::string::npos)
       << errorOf(*wrong);
 }
 

@@ -63,7 +63,7 @@ std::vector<Shape> shapesOf(const std::string &family) {
 
 /// Whether the reference has to know how many workers there are.
 bool dependsOnWorkers(const std::string &contract) {
-  const nlohmann::json &json = Data::get().contracts.at(contract);
+  const nlohmann::json &json = Data::get().contract(contract);
   return json.contains("partition") && json["partition"]["kind"] == "kv_chunks_by_workers";
 }
 

@@ -324,8 +324,9 @@ TEST_F(Evidence, C7_EveryKeyOfEveryKindDemotesItsRecord) {
           faultWith(key, kThen.c_str()),
           fmt::format("it is stale: it binds '{}' at aaaaaaaaaaaa, which is bbbbbbbbbbbb now", key))
           << each.kind;
-      if (each.bound.size() > 1) // one that binds nothing is refused by the schema
+      if (each.bound.size() > 1) { // one that binds nothing is refused by the schema
         EXPECT_EQ(faultWith(key, ""), fmt::format("it does not bind '{}'", key)) << each.kind;
+      }
     }
   }
   EXPECT_EQ(kinds,

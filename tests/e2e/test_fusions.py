@@ -64,9 +64,9 @@ class Fusions(TestCase):
         contract = "silu_gate_f32_v0+quantize_activation_i8_b32_v0"
         out, _ = self.writ("diff", apart, fused, code=1)
         self.assertIn(f"contract {contract}: only in {fused}\n", out)
-        self.assertRegex(out, rf"op blk\.0\.ffn_act\.i8_b32_sf32.*: contract 'quantize_activation_i8_b32_v0' → '{re.escape(contract)}', "
+        self.assertRegex(out, rf"ops blk\.0\.ffn_act\.i8_b32_sf32.*: contract 'quantize_activation_i8_b32_v0' → '{re.escape(contract)}', "
                               r"provider 'quantize_activation_i8_b32' → 'silu_gate_f32_quantize_i8_b32'")  # fmt: skip
-        self.assertRegex(out, rf"op blk\.0\.ffn_act(, .*)?: only in {re.escape(str(apart))}")
+        self.assertRegex(out, rf"ops blk\.0\.attn_norm, blk\.0\.ffn_act, .*: only in {re.escape(str(apart))}")
         said = json.loads(self.writ("profile", fused, "-r", "1", "-p", "8", "-n", "2", "--json")[0])
         for phase in said["phases"]:
             calls = {call["op"]: call for call in phase["calls"]}

@@ -9,10 +9,13 @@ namespace writ::test {
 namespace {
 
 /// The file's weight, with one bit of its first row changed where a control asks for it. For a
-/// lookup the row is the one that is looked up.
-Bytes altered(std::span<const std::byte> bytes, int64_t rowBytes, int64_t row) {
+/// lookup the row is the one that is looked up. Of a scalar it is the highest of the exponent: what
+/// follows may round to 8 bits.
+Bytes altered(std::span<const std::byte> bytes, const std::string &storage, int64_t rowBytes,
+              int64_t row) {
   Bytes copy(bytes.begin(), bytes.end());
-  copy.at(static_cast<size_t>(row * rowBytes + 1)) ^= std::byte{0x40};
+  const int64_t byte = storage == "f32" ? 3 : 1;
+  copy.at(static_cast<size_t>(row * rowBytes + byte)) ^= std::byte{0x40};
   return copy;
 }
 
@@ -75,7 +78,7 @@ Capture Judge::evaluate(const Op &op, const writ_step &step, Capture &now) {
       const int64_t stride =
           static_cast<int64_t>(bytes.size()) / (weight.shape.size() > 1 ? weight.shape[0] : 1);
       const bool looksUp = op.shape->inputs.empty();
-      copies[operand] = altered(bytes, stride, looksUp ? call.rows.token.at(0) : 0);
+      copies[operand] = altered(bytes, weight.storage, stride, looksUp ? call.rows.token.at(0) : 0);
       bytes = copies[operand];
     }
     call.operands[operand] = {weight.storage, weight.shape, bytes};

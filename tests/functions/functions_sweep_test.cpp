@@ -12,6 +12,7 @@
 
 #include "ir/Reference/Reference.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -60,12 +61,21 @@ TEST_P(F8_Function, StridedArgumentsAreAsRecorded) {
 }
 
 /// Whether a kernel keeps a contract that names the function.
+/// Whether a contract, or a part of one, has a field that says so.
+bool states(const nlohmann::json &contract, const std::string &name) {
+  for (const auto &[field, value] : contract.items())
+    if (value == name ||
+        (field == "parts" && std::any_of(value.begin(), value.end(),
+                                         [&](const auto &part) { return states(part, name); })))
+      return true;
+  return false;
+}
+
 bool isInUse(const std::string &name) {
   for (const auto &[id, map] : Data::get().kernelMaps)
     for (const std::string contract : map["contracts"])
-      for (const auto &[field, value] : Data::get().contracts.at(contract).items())
-        if (value == name)
-          return true;
+      if (states(Data::get().contract(contract), name))
+        return true;
   return false;
 }
 

@@ -91,10 +91,10 @@ nlohmann::ordered_json drawReductions(const nlohmann::json &vocabulary, Random &
                                      {"order", order}};
       const int64_t partials = int64_t(1) << (1 + random.below(5));
       word["merge"] = random.below(2) ? "tree_halves" : "tree_adjacent";
-      if (order == "segments") {
+      if (order.starts_with("segments")) {
         word["segments"] = partials;
         word["unit"] = random.below(2) ? 32 : 256;
-      } else if (order.starts_with("lanes") || order == "slots") {
+      } else if (order.starts_with("lanes") || order == "slots" || order == "block_lanes") {
         word["lanes"] = order == "slots" ? 32 : partials;
       } else {
         word["merge"] = "none";

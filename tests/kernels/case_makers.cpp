@@ -281,9 +281,9 @@ void makeKvStore(KernelCase &test, Values values, Random &random) {
 
 void makeAttention(KernelCase &test, Values values, Random &random) {
   const int64_t rows = pick(random, {1, 1, 2, 5, 9, 16, 33}), kvHeads = pick(random, {1, 2, 3}),
-                headDim = storageOf(test, "kv") == "q8_0"
-                              ? 32 * pick(random, {1, 2, 4, 5, 8, 16})
-                              : 16 * pick(random, {1, 2, 4, 5, 8, 16, 32}),
+                multiple = test.map.at("dimensions").at("head_dim").at("multiple_of"),
+                headDim = multiple == 32 ? 32 * pick(random, {1, 2, 4, 5, 8, 16})
+                                         : 16 * pick(random, {1, 2, 4, 5, 8, 16, 32}),
                 heads = kvHeads *
                         (headDim > 128 ? pick(random, {1, 4}) : pick(random, {1, 2, 3, 7, 17}));
   test.integers = {{"dim:rows", rows},

@@ -7,7 +7,7 @@
 // RUN: not writ-opt --convert-lowered-to-call %t.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=WINDOW
 
 // CHECK: error: the module has no lowered.entry; run convert-graph-to-lowered first [E205]
-// BIND: llama.json:{{[0-9]+}}:{{[0-9]+}}: error: 'lowered.gate' cannot bind argument 'up' (input) to 'operand:down' [E206]
+// BIND: llama.json:{{[0-9]+}}:{{[0-9]+}}: error: 'lowered.gate_quantize' cannot bind argument 'up' (input) to 'operand:down' [E206]
 // A number that the argument's type cannot hold exactly is refused.
 // EXACT: error: 'lowered.rms_norm' cannot bind argument 'epsilon' (f32) to 'attr:epsilon' [E206]
 // Queries that see everything have no window to give.
