@@ -42,5 +42,6 @@ FURTHER = RUNS[len(PROFILES) :]
 
 
 def runs_of(model, among=RUNS):
-    """Those whose file the model has."""
-    return [run for run in among if run.copy is None or run.copy in model.copies]
+    """Those that the model's definition asks for, and whose file it has."""
+    further = model.definition.get("further_runs", False)
+    return [run for run in among if (further or run not in FURTHER) and (run.copy is None or run.copy in model.copies)]
