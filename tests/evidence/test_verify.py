@@ -82,6 +82,7 @@ class VerifyEvidence(TestCase):
             self.assertLessEqual(whole_models, set(bound))
             for key in sorted({next(iter(bound)), *whole_models}):
                 with self.subTest(kind=kind, key=key):
+                    path.write_bytes(whole_record)
                     digest = bound[key]
                     seeded.edit(path, lambda record: record["bound"].update({key: digest[::-1]}), seal=True)  # noqa: B023
                     self.refuses(f"{kind} '{subject}' is not validated: it is stale: it binds '{key}' at "

@@ -9,7 +9,7 @@
 // CHECK: error: the module has no lowered.entry; run convert-graph-to-lowered first [E205]
 // BIND: llama.json:{{[0-9]+}}:{{[0-9]+}}: error: 'lowered.gate_quantize' cannot bind argument 'up' (input) to 'operand:down' [E206]
 // A number that the argument's type cannot hold exactly is refused.
-// EXACT: error: 'lowered.rms_norm' cannot bind argument 'epsilon' (f32) to 'attr:epsilon' [E206]
+// EXACT: error: 'lowered.rms_norm_quantize' cannot bind argument 'epsilon' (f32) to 'attr:epsilon' [E206]
 // Queries that see everything have no window to give.
 // WINDOW: error: 'lowered.kv_store' cannot bind argument 'layer' (i64) to 'kv.window' [E206]
 module {
