@@ -250,8 +250,8 @@ class WrongWrapper(Fault):
                   data.whole, "--history", "40"]
         bench.must("stitched parity without a fault", *parity)
         # In the headers that the model is compiled with, the wrapper of one activation runs the other.
-        wrong, right = sorted(path.stem for path in (ROOT / "kernel_maps" / "gate").glob("*.json"))[:2]
-        own = data.map_of(data.whole, "gate").stem
+        wrong, right = sorted(path.stem for path in (ROOT / "kernel_maps" / "gate_quantize").glob("*_b32.json"))
+        own = data.map_of(data.whole, "gate_quantize").stem
         other = wrong if own == right else right
         include = bench.folder("wrapper-include")
         shutil.copytree(bench.build / "include" / "writ", include / "writ")
