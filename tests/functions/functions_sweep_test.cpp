@@ -60,8 +60,7 @@ TEST_P(F8_Function, StridedArgumentsAreAsRecorded) {
             "");
 }
 
-/// Whether a kernel keeps a contract that names the function.
-/// Whether a contract, or a part of one, has a field that says so.
+/// Whether a contract, or a part of one, names the function.
 bool states(const nlohmann::json &contract, const std::string &name) {
   for (const auto &[field, value] : contract.items())
     if (value == name ||
@@ -71,6 +70,7 @@ bool states(const nlohmann::json &contract, const std::string &name) {
   return false;
 }
 
+/// Whether a kernel keeps a contract that names the function.
 bool isInUse(const std::string &name) {
   for (const auto &[id, map] : Data::get().kernelMaps)
     for (const std::string contract : map["contracts"])
